@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Threading.h"
 
 #include <future>
 
@@ -39,9 +40,9 @@ static Stage readStageForCuda() {
   StageOption target = recordedAsOneOf<OutputTarget>(
       {}, "target", "\"cuda\"", [](auto &o) -> auto & { return o.target; },
       {{OutputTarget::cuda, "\"cuda\"", ""}});
-  StageOption architectures =
-      textOption("--target", &CompileOptions::architectures, "architectures",
-                 true, [](auto &o) -> auto & { return o.featureSet; });
+  StageOption architectures = textOption(
+      "--target", &CompileOptions::architectures, "architectures", true,
+      [](auto &o) -> auto & { return o.featureSet; });
   return {.name = "read",
           .options = {target, architectures, subnormalsOption()},
           .run = readForCuda};
@@ -89,7 +90,7 @@ assemble(const codegen::GpuKernels &kernels, StageRun &run) {
   for (auto [gpu, ptx] : llvm::zip_equal(run.resolved.gpus, kernels.modules))
     running.push_back(std::async(std::launch::async, [&, gpu, text = &ptx] {
       Assembled result;
-      result.code = cache.assemble(text->text, *gpu, *assembler, result.error);
+      result.code = cache.assemble(*text, *gpu, *assembler, result.error);
       return result;
     }));
   std::vector<codegen::MachineCode> codes;
@@ -195,8 +196,12 @@ static void countNodes(ModuleOp module, llvm::json::Object &details) {
 }
 
 static ExitCode compilePtx(Program &program, StageRun &run) {
-  auto kernels = codegen::emitGpuKernels(*program.module, run.resolved.gpus,
-                                         run.resolved.features.subnormals);
+  const unsigned threads =
+      run.options.threads ? run.options.threads
+                          : llvm::hardware_concurrency().compute_thread_count();
+  auto kernels = codegen::emitGpuKernels(
+      *program.module, run.resolved.gpus, run.resolved.features.subnormals,
+      {.threads = threads, .cache = run.options.kernelCache});
   if (failed(kernels))
     return exitUnsupported;
   llvm::StringMap<std::string> symbols;

@@ -186,18 +186,25 @@ def test_assemblers(steps: Steps, tmp_path: Path) -> None:
     assert "pass one of them" in refused(2, "compile", text, "-o", out, "--target=sm_90", "--ptxas=x", "--no-cubins")
 
 
+def refusing_assembler(folder: Path) -> Path:
+    """One that says its version and refuses all texts."""
+    version = subprocess.run([TOOLS / "ptxas", "--version"], check=True, capture_output=True, text=True).stdout
+    (folder / "version").write_text(version)
+    return shell(folder / "never", f'if [ "$1" = --version ]; then cat {folder / "version"}; else exit 255; fi\n')
+
+
 def test_kernel_cache(steps: Steps, tmp_path: Path) -> None:
     """Machine code from the cache is what the assembler makes; damage and races cost time alone."""
     text, out, cache = text_of(steps["01_mlp"]), tmp_path / "out.tenon", tmp_path / "cache"
-    expected = compiled(text, "--target=sm_80,sm_90").output.read_bytes()
+    made = compiled(text, "--target=sm_80,sm_90")
+    expected = made.output.read_bytes()
     command = ("compile", text, "-o", out, "--target=sm_80,sm_90", f"--kernel-cache={cache}")
     succeed(*command)
-    files = sorted(cache.iterdir())
+    files, texts = sorted(cache.glob("*.machine-code")), sorted(cache.glob("*.ptx"))
     assert out.read_bytes() == expected and len(files) == 2
+    assert len(texts) >= 2 * made.stages["codegen"]["distinct_kernels"] and len(list(cache.iterdir())) == len(files + texts)
     # The second time nothing is assembled: this one refuses all texts.
-    version = subprocess.run([TOOLS / "ptxas", "--version"], check=True, capture_output=True, text=True).stdout
-    (tmp_path / "version").write_text(version)
-    never = shell(tmp_path / "never", f'if [ "$1" = --version ]; then cat {tmp_path / "version"}; else exit 255; fi\n')
+    never = refusing_assembler(tmp_path)
     succeed(*command, f"--ptxas={never}")
     assert out.read_bytes() == expected
     # What is damaged is made again.
@@ -205,13 +212,40 @@ def test_kernel_cache(steps: Steps, tmp_path: Path) -> None:
     files[0].write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     refused(1, *command, f"--ptxas={never}")
     files[1].write_bytes(b"")
+    texts[0].write_bytes(texts[0].read_bytes().replace(b"add", b"sub"))
+    texts[1].write_bytes(texts[1].read_bytes()[:100])
+    texts[2].write_bytes(texts[3].read_bytes())
     succeed(*command)
     assert out.read_bytes() == expected
+    assert all(file.stat().st_size > 100 for file in files + texts)
     succeed(*command, f"--ptxas={never}")
     # A folder that cannot be one is no error.
     (tmp_path / "file").write_text("")
     succeed(*command[:-1], f"--kernel-cache={tmp_path / 'file'}")
     assert out.read_bytes() == expected
+
+
+def test_other_constants_have_the_same_machine_code(steps: Steps, tmp_path: Path) -> None:
+    """A step with another momentum is not assembled again, and is what it is without a cache."""
+    text, out, cache, changed = text_of(steps["01_mlp"]), tmp_path / "out.tenon", tmp_path / "cache", tmp_path / "changed.mlir"
+    momentum = "dense<0.899999976>"
+    assert momentum in text.read_text()
+    changed.write_text(text.read_text().replace(momentum, "dense<0.850000024>"))
+    expected = compiled(changed, "--target=sm_80,sm_90").output.read_bytes()
+    options = ("-o", out, "--target=sm_80,sm_90", f"--kernel-cache={cache}")
+    succeed("compile", text, *options)
+    before = out.read_bytes()
+    succeed("compile", changed, *options, f"--ptxas={refusing_assembler(tmp_path)}")
+    assert out.read_bytes() == expected != before
+    assert len(list(cache.glob("*.machine-code"))) == 2
+    # The machine code of both has its own number, once for each kernel that uses it.
+    numbers = [np.float32(each).tobytes() for each in (0.899999976, 0.850000024)]
+    for file, own, other in ((before, *numbers), (expected, *reversed(numbers))):
+        (tmp_path / "file.tenon").write_bytes(file)
+        succeed("inspect", tmp_path / "file.tenon", f"--write-code={tmp_path / 'code'}")
+        for name in ("sm_80", "sm_90"):
+            cubin = (tmp_path / "code" / f"{name}.cubin").read_bytes()
+            assert cubin.count(own) > 0 and cubin.count(other) == 0, name
 
 
 def test_writers_of_one_cache(steps: Steps, tmp_path: Path) -> None:
@@ -223,7 +257,7 @@ def test_writers_of_one_cache(steps: Steps, tmp_path: Path) -> None:
     running = [subprocess.Popen([tool, "compile", text, "-o", tmp_path / f"{i}.tenon", *options]) for i in range(4)]
     assert [process.wait(timeout=120) for process in running] == [0] * 4
     assert all((tmp_path / f"{i}.tenon").read_bytes() == expected for i in range(4))
-    assert len(list(cache.iterdir())) == 2
+    assert len(list(cache.glob("*.machine-code"))) == 2
 
 
 def test_edited_text_keeps_its_machine_code(steps: Steps, tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ int tool::runCompile(Arguments arguments, Modules *) {
               "for GPUs: no machine code beside the PTX, even if ptxas is "
               "installed");
   parser.text("kernel-cache", options.kernelCache, "FOLDER",
-              "for GPUs: keep machine code here for later compilations, at "
-              "most 1 GiB");
+              "for GPUs: keep PTX and machine code here for later "
+              "compilations, at most 1.25 GiB");
   takePlanningOptions(parser, options,
                       "the most memory the step may use, such as 1.6GiB; the "
                       "rest is computed again");

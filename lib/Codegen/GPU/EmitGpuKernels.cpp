@@ -17,7 +17,7 @@ namespace tenon::codegen {
 FailureOr<GpuKernels>
 emitGpuKernels(ModuleOp module,
                ArrayRef<const target::GpuArchitecture *> architectures,
-               Subnormals subnormals) {
+               Subnormals subnormals, const PtxWork &work) {
   auto [distinct, symbols] = distinctKernels(module);
   GpuKernels result;
   result.symbols = std::move(symbols);
@@ -27,8 +27,8 @@ emitGpuKernels(ModuleOp module,
   launches.collect(module);
   result.joint = launches.found();
   for (const target::GpuArchitecture *architecture : architectures) {
-    auto ptx =
-        emitPtx(distinct, {architecture, subnormals}, launches.distinct());
+    auto ptx = emitPtx(distinct, {architecture, subnormals},
+                       launches.distinct(), work);
     if (failed(ptx))
       return failure();
     result.modules.push_back(std::move(*ptx));

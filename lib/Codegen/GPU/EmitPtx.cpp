@@ -7,13 +7,16 @@
 #include "tenon/Codegen/GPU/EmitPtx.h"
 
 #include "GpuKernelBuilder.h"
+#include "HoistedConstants.h"
 #include "JointKernel.h"
 
 #include "tenon/Analysis/SourceText.h"
 #include "tenon/Codegen/GPU/GpuSchedules.h"
-#include "tenon/Codegen/LLVM/GenerateCode.h"
+#include "tenon/Codegen/LLVM/CompilerIdentity.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
+#include "tenon/Codegen/LLVM/SideBySide.h"
 #include "tenon/Codegen/Loops/VerifySums.h"
+#include "tenon/Format/CacheFolder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -23,6 +26,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm-c/Target.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <mutex>
 
@@ -143,6 +147,126 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
   }
 }
 
+namespace {
+
+/// Makes the text of modules with a kernel each.
+class PtxMaker : public CodeMaker {
+public:
+  PtxMaker(MLIRContext &context, const GpuTarget &target)
+      : target(target), passes(&context) {
+    prepareGpuContext(context);
+    initializeCodeGenerator();
+    passes.enableVerifier(false);
+    addLoopLoweringPasses(passes, /*roundsToBf16=*/true);
+  }
+
+  FailureOr<GeneratedCode> make(ModuleOp module) override {
+    if (failed(passes.run(module)))
+      return failure();
+    markEntryPoints(module, target.subnormals);
+    const target::GpuArchitecture &gpu = *target.architecture;
+    const std::string version = "+ptx" + std::to_string(gpu.ptxVersion);
+    return generateCode(module,
+                        {"nvptx64-nvidia-cuda", gpu.name, version,
+                         target.subnormals == Subnormals::flush,
+                         /*inlinesFunctions=*/true},
+                        CodeKind::assembly);
+  }
+
+private:
+  const GpuTarget &target;
+  PassManager passes;
+};
+
+} // namespace
+
+/// A module with one function of another and all that it refers to, which says
+/// nothing of places in the user's program.
+static OwningOpRef<ModuleOp> moduleOf(func::FuncOp function,
+                                      const SymbolTable &symbols) {
+  auto nowhere = UnknownLoc::get(function.getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(nowhere);
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  llvm::SetVector<Operation *> needed;
+  needed.insert(function);
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (auto uses = SymbolTable::getSymbolUses(needed[i]))
+      for (SymbolTable::SymbolUse use : *uses) {
+        Operation *used = symbols.lookup(use.getSymbolRef().getRootReference());
+        // The kernel that is launched behind one has a module of its own.
+        if (!used->hasAttr(kernelSymbolAttribute))
+          needed.insert(used);
+      }
+  for (Operation *each : needed)
+    builder.clone(*each)->walk([&](Operation *op) {
+      op->setLoc(nowhere);
+      for (Region &region : op->getRegions())
+        for (BlockArgument argument : region.getArguments())
+          argument.setLoc(nowhere);
+    });
+  return module;
+}
+
+/// One text of several that have a kernel each and the same header.
+static std::string joinTexts(ArrayRef<std::string> texts) {
+  constexpr StringLiteral header = ".address_size 64\n";
+  std::string joined;
+  for (StringRef text : texts) {
+    const size_t body = text.find(header) + header.size();
+    joined += joined.empty() ? text : text.drop_front(body);
+  }
+  return joined;
+}
+
+/// The text of all functions with a symbol, each as if it were alone.
+static FailureOr<std::string> writePtx(ModuleOp module, const GpuTarget &target,
+                                       const PtxWork &work) {
+  constexpr uint64_t mostKept = uint64_t(1) << 28;
+  const format::CacheFolder kept(work.cache, ".ptx", mostKept);
+  const std::string kind =
+      kept.isNone()
+          ? ""
+          : compilerIdentity() + std::string(target.architecture->name) + "\n" +
+                std::string(name(target.subnormals)) + "\n";
+  SymbolTable symbols(module);
+  std::vector<std::string> texts, missing, keys;
+  SmallVector<size_t> places; // of what is missing
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr(kernelSymbolAttribute))
+      continue;
+    std::string bytecode = bytecodeOf(*moduleOf(function, symbols));
+    std::string key = kept.isNone() ? "" : kind + bytecode;
+    if (auto known = kept.find(key)) {
+      texts.emplace_back(reinterpret_cast<const char *>(known->data()),
+                         known->size());
+      continue;
+    }
+    places.push_back(texts.size());
+    texts.emplace_back();
+    missing.push_back(std::move(bytecode));
+    keys.push_back(std::move(key));
+  }
+  std::vector<MadeCode> made = makeSideBySide(
+      std::move(missing), work.threads, [&](MLIRContext &context) {
+        return std::make_unique<PtxMaker>(context, target);
+      });
+  std::vector<format::CacheFolder::Made> toKeep;
+  bool ok = true;
+  for (auto [place, key, each] : llvm::zip_equal(places, keys, made)) {
+    for (const std::string &error : each.errors)
+      module.emitError() << error;
+    ok &= succeeded(each.code);
+    if (failed(each.code))
+      continue;
+    texts[place].assign(each.code->begin(), each.code->end());
+    toKeep.push_back({key, std::as_bytes(std::span(texts[place]))});
+  }
+  kept.keep(toKeep);
+  if (!ok)
+    return failure();
+  return joinTexts(texts);
+}
+
 /// Says in the text where kernels come from in the user's program, each as a
 /// whole.
 static void addSources(std::string &text, ArrayRef<PtxKernel> kernels,
@@ -176,12 +300,12 @@ std::string symbolOfJoint(size_t index) {
 
 FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
                              const GpuTarget &target,
-                             ArrayRef<JointKernels> joints) {
+                             ArrayRef<JointKernels> joints,
+                             const PtxWork &work) {
   if (kernels.empty())
     return PtxModule();
   MLIRContext &context = *kernels.front()->getContext();
   prepareGpuContext(context);
-  initializeCodeGenerator();
   GpuSchedules schedules(target);
 
   PtxModule result;
@@ -210,7 +334,8 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
          .isInParts = (*function)->hasAttr(inPartsAttribute),
          .schedule =
              schedules.nameOf(scheduleOf(KernelSource(kernel), schedules))
-                 .str()});
+                 .str(),
+         .constants = hoistableConstants(kernel)});
   }
   // One that follows may be followed itself.
   for (size_t i = 0; i < emitted.size(); ++i) {
@@ -237,8 +362,11 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
     if (!ok)
       break;
     SmallVector<func::FuncOp> runs;
-    for (unsigned kernel : joint)
+    std::vector<uint32_t> constants;
+    for (unsigned kernel : joint) {
       runs.push_back(emitted[kernel]);
+      llvm::append_range(constants, result.kernels[kernel].constants);
+    }
     std::string symbol = symbolOfJoint(index);
     func::FuncOp function = emitJoint(runs, *module, symbol + ".body");
     markKernelFunction(function, symbol);
@@ -246,7 +374,8 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
     result.kernels.push_back({.symbol = symbol,
                               .blocks = launch[0],
                               .threads = launch[1],
-                              .schedule = "joint"});
+                              .schedule = "joint",
+                              .constants = std::move(constants)});
   }
   if (!ok || failed(refuseCalls(*module)) ||
       failed(verifyKernels(*module, "GPU", "nvvm")))
@@ -254,22 +383,10 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
 
   compareWide(*module);
   widenByBits(*module);
-  PassManager passes(&context);
-  passes.enableVerifier(false);
-  addLoopLoweringPasses(passes, /*roundsToBf16=*/true);
-  if (failed(passes.run(*module)))
+  auto text = writePtx(*module, target, work);
+  if (failed(text))
     return failure();
-  markEntryPoints(*module, target.subnormals);
-  const target::GpuArchitecture &gpu = *target.architecture;
-  std::string version = "+ptx" + std::to_string(gpu.ptxVersion);
-  auto code = generateCode(*module,
-                           {"nvptx64-nvidia-cuda", gpu.name, version,
-                            target.subnormals == Subnormals::flush,
-                            /*inlinesFunctions=*/true},
-                           CodeKind::assembly);
-  if (failed(code))
-    return failure();
-  result.text.assign(code->begin(), code->end());
+  result.text = std::move(*text);
   SmallVector<Location> sources;
   for (size_t kernel : kernelOf)
     sources.push_back(kernels[kernel]->getLoc());

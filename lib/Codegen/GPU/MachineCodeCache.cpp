@@ -7,6 +7,8 @@
 
 #include "tenon/Codegen/GPU/MachineCodeCache.h"
 
+#include "HoistedConstants.h"
+
 #include <cstring>
 
 using namespace llvm;
@@ -27,6 +29,17 @@ static std::optional<MachineCode> restore(std::span<const std::byte> kept,
   MachineCode code = machineCodeOf(assembler, bytes.take_front(reportBytes));
   bytes = bytes.drop_front(reportBytes);
   code.binary.assign(bytes.begin(), bytes.end());
+  return code;
+}
+
+std::optional<MachineCode> MachineCodeCache::assemble(
+    const PtxModule &kernels, const target::GpuArchitecture &architecture,
+    const Assembler &assembler, std::string &error) const {
+  const HoistedConstants constants(kernels.text, kernels.kernels);
+  auto code = assemble(constants.text(), architecture, assembler, error);
+  // An assembler that we do not know may lay constants out in another way.
+  if (code && !constants.writeInto(code->binary))
+    code = assemble(kernels.text, architecture, assembler, error);
   return code;
 }
 

@@ -44,7 +44,7 @@ struct GpuKernels {
 llvm::FailureOr<GpuKernels>
 emitGpuKernels(mlir::ModuleOp module,
                llvm::ArrayRef<const target::GpuArchitecture *> architectures,
-               Subnormals subnormals);
+               Subnormals subnormals, const PtxWork &work = {});
 
 } // namespace tenon::codegen
 

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/ArrayRef.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct PtxKernel {
   /// parameters, since its blocks read what several blocks of this one have
   /// written; empty for none.
   std::string followedBy = {};
+  /// The bits of numbers that the user's program has and that its machine code
+  /// may take from beside it.
+  std::vector<uint32_t> constants = {};
 };
 
 /// Several runs of kernels, not necessarily different ones, that one launch
@@ -58,6 +62,13 @@ struct PtxModule {
   std::vector<PtxKernel> kernels;
 };
 
+/// How the work is done, which changes no byte of what comes of it.
+struct PtxWork {
+  unsigned threads = 1;
+  /// A folder that keeps texts of kernels for later; empty for none.
+  std::string cache = {};
+};
+
 /// The kernels, in their order, as `kernel_0`, `kernel_1` and so on, then what
 /// follows one of them as `kernel_0_then`, then those of several runs as
 /// `joint_0` and so on, whose parameters are those of all
@@ -65,7 +76,8 @@ struct PtxModule {
 /// kernels and target give the same bytes on any machine.
 llvm::FailureOr<PtxModule> emitPtx(llvm::ArrayRef<mlir::func::FuncOp> kernels,
                                    const GpuTarget &target,
-                                   llvm::ArrayRef<JointKernels> joints = {});
+                                   llvm::ArrayRef<JointKernels> joints = {},
+                                   const PtxWork &work = {});
 
 /// The symbol of a kernel of several runs, by its place among them.
 std::string symbolOfJoint(size_t index);
