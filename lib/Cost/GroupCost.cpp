@@ -57,13 +57,23 @@ ElementType typeOnGpu(Operation *product) {
                         : ElementType::f32;
 }
 
+/// Whether a kernel for processors multiplies by tiles.
+bool multipliesTiles(const KernelDescription &kernel,
+                     const target::Target &target) {
+  return !target.isGpu() && target.isa == target::Isa::amxBf16 &&
+         step::multipliesTiles(kernel.root());
+}
+
 /// The type that a group multiplies in: what the description of a library's
-/// call says, while kernels for processors widen what they read.
+/// call says, while kernels for processors widen what they read, unless tiles
+/// multiply it.
 ElementType multipliedType(step::GroupOp group, const KernelDescription &kernel,
                            const target::Target &target) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   if (!library && target.isGpu())
     return typeOnGpu(kernel.root());
+  if (!library && multipliesTiles(kernel, target))
+    return ElementType::bf16;
   // On a GPU operands are multiplied as they are.
   auto compute = library ? library.getAs<StringAttr>("compute") : StringAttr();
   if (library && !compute)

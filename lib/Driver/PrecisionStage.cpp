@@ -187,6 +187,16 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
       batch.policy = options.policy;
       passes.addNestedPass<func::FuncOp>(precision::createHoldBatchPass(batch));
     }
+    const target::Isa isa = run.resolved.features.isa;
+    if (!keepWide && run.resolved.target == OutputTarget::cpu &&
+        options.format == precision::NarrowFormat::bf16 &&
+        isa == target::Isa::amxBf16 &&
+        run.resolved.machine.multipliesNatively(ElementType::bf16, isa)) {
+      precision::NarrowAttentionPassOptions attention;
+      attention.policy = run.resolved.precisionPolicy;
+      passes.addNestedPass<func::FuncOp>(
+          precision::createNarrowAttentionPass(attention));
+    }
     if (holding == precision::StateHolding::parts)
       passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
     if (holding != precision::StateHolding::bf16)

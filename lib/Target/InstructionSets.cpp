@@ -24,9 +24,8 @@ constexpr IsaInfo sets[] = {
      false},
     {Isa::avx512Bf16, "x86-64-v4+avx512bf16", "avx512_bf16", "x86-64-v4",
      "-prefer-256-bit,+avx512bf16", 512, true},
-    // Libraries use the tiles, generated code has no need of them.
     {Isa::amxBf16, "x86-64-v4+amxbf16", "amx_bf16", "x86-64-v4",
-     "-prefer-256-bit,+avx512bf16", 512, true},
+     "-prefer-256-bit,+avx512bf16,+amx-tile,+amx-bf16", 512, true},
 };
 
 struct Feature {

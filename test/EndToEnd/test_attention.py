@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import conftest
@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import succeed
+from conftest import PROCESSOR, succeed
 from safetensors.numpy import load_file, save_file
 
 
@@ -34,6 +34,7 @@ class Problem:
     factor: bool = False
     scale: float = 0.17
     fill: float = -1e9
+    is_narrow: bool = False  # bf16 is multiplied, and results are f32
 
     def tensors(self, seed: int = 0) -> dict[str, np.ndarray]:
         """Query, key, value, the output's gradient, and what else there is, by name."""
@@ -48,6 +49,8 @@ class Problem:
             "value": normal(self.batch, self.keys, self.heads, self.values),
             "gradient": normal(self.batch, self.queries, self.heads, self.group, self.values),
         }
+        if self.is_narrow:
+            found = {name: x.astype(ml_dtypes.bfloat16) for name, x in found.items()}
         if self.bias:
             found["bias"] = normal(self.heads, self.queries, self.keys)
         if self.mask:
@@ -69,7 +72,10 @@ class Problem:
         key = kind(self.batch, self.keys, self.heads, self.features)
         value = kind(self.batch, self.keys, self.heads, self.values)
         total = kind(self.batch, self.heads, self.group, self.queries)
-        arguments = [("query", query), ("key", key), ("value", value), ("gradient", output)]
+        read = {
+            name: x.replace("f32", "bf16" if self.is_narrow else "f32") for name, x in zip("qkvg", [query, key, value, output], strict=True)
+        }
+        arguments = [("query", read["q"]), ("key", read["k"]), ("value", read["v"]), ("gradient", read["g"])]
         beside = ""
         for name, dims, type_ in [
             ("bias", "[1, q, k]", kind(self.heads, self.queries, self.keys)),
@@ -79,22 +85,28 @@ class Problem:
             if getattr(self, name):
                 arguments.append((name, type_))
                 beside += f" {name} %{name} {dims}"
-        taken = ", ".join([query, key, value, *(type_ for _, type_ in arguments[4:])])
+        taken = ", ".join(type_ for name, type_ in arguments if name != "gradient")
         fill = "0xFF800000" if self.fill == -np.inf else f"{self.fill:e}"
         flags = ("causal, " if self.causal else "") + (f"fill = {fill} : f32, " if self.mask else "")
+        flags += "rounds_weights, " if self.is_narrow else ""
+        of_gradient = flags + ("rounds_slopes, " if self.is_narrow else "")
         dims = "%query [0, q, 1, 2, d], %key [0, k, 1, d], %value [0, k, 1, v]" + beside
         given = ", ".join(f"%{name}: {type_}" for name, type_ in arguments)
         return f"""func.func @main({given}) -> ({output}, {total}, {total}, {query}, {key}, {value}) {{
   %o, %m, %s = step.attention {dims} -> [0, q, 1, 2, v] {{{flags}scale = {self.scale:e} : f32}} : ({taken}) -> ({output}, {total}, {total})
   %dq, %dk, %dv = step.attention_gradient {dims} of %m, %s, %gradient [0, q, 1, 2, v]
-    -> [0, q, 1, 2, d], [0, k, 1, d], [0, k, 1, v] {{{flags}scale = {self.scale:e} : f32}}
-    : ({taken}, {total}, {total}, {output}) -> ({query}, {key}, {value})
+    -> [0, q, 1, 2, d], [0, k, 1, d], [0, k, 1, v] {{{of_gradient}scale = {self.scale:e} : f32}}
+    : ({taken}, {total}, {total}, {read["g"]}) -> ({query}, {key}, {value})
   return %o, %m, %s, %dq, %dk, %dv : {output}, {total}, {total}, {query}, {key}, {value}
 }}
 """
 
     def exact(self, given: dict[str, np.ndarray]) -> list[np.ndarray]:
         """The results in f64."""
+        return self.exact_and_magnitudes(given)[0]
+
+    def exact_and_magnitudes(self, given: dict[str, np.ndarray]) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
+        """The results in f64, and the sums of the magnitudes of what each output or gradient adds up, by its place."""
         wide = {name: x.astype(np.float64) if x.dtype != bool else x for name, x in given.items()}
         query, key, value, slope = (wide[name] for name in ("query", "key", "value", "gradient"))
         scores = self.scale * np.einsum("bqhgd,bkhd->bhgqk", query, key)
@@ -109,19 +121,19 @@ class Problem:
         total = weights.sum(-1, keepdims=True)
         weights /= total
         factor = wide["factor"][:, :, None] if self.factor else 1.0
-        output = np.einsum("bhgqk,bkhv->bqhgv", weights * factor, value)
         along = np.einsum("bqhgv,bkhv->bhgqk", slope, value) * factor
         slopes = weights * (along - (weights * along).sum(-1, keepdims=True))
         if self.mask:
             slopes = np.where(wide["mask"][:, None, None, None], slopes, 0)
-        return [
-            output,
-            largest[..., 0],
-            total[..., 0],
-            self.scale * np.einsum("bhgqk,bkhd->bqhgd", slopes, key),
-            self.scale * np.einsum("bhgqk,bqhgd->bkhd", slopes, query),
-            np.einsum("bhgqk,bqhgv->bkhv", weights * factor, slope),
-        ]
+        sums = {
+            0: ("bhgqk,bkhv->bqhgv", weights * factor, value),
+            3: ("bhgqk,bkhd->bqhgd", self.scale * slopes, key),
+            4: ("bhgqk,bqhgd->bkhd", self.scale * slopes, query),
+            5: ("bhgqk,bqhgv->bkhv", weights * factor, slope),
+        }
+        results = {place: np.einsum(*sum_) for place, sum_ in sums.items()} | {1: largest[..., 0], 2: total[..., 0]}
+        magnitudes = {place: np.einsum(how, np.abs(a), np.abs(b)) for place, (how, a, b) in sums.items()}
+        return [results[place] for place in range(6)], magnitudes
 
 
 def run(folder: Path, problem: Problem, given: dict[str, np.ndarray], *options: str, compiling: tuple[str, ...] = ()) -> list[np.ndarray]:
@@ -166,6 +178,31 @@ def test_results_are_exact_to_rounding(tmp_path: Path, name: str) -> None:
     close(found, exact)
     if problem.queries * problem.keys < 10000:
         close(run(tmp_path, problem, given, "--reference"), exact)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_products_of_bf16(tmp_path: Path, name: str) -> None:
+    """What is multiplied is off by half a unit of bf16, on tiles, vectors and in the interpreter; tiles give one set of bits."""
+    problem = replace(PROBLEMS[name], is_narrow=True)
+    given = problem.tensors()
+    exact, magnitudes = problem.exact_and_magnitudes({name: x.astype(np.float32) if x.dtype != bool else x for name, x in given.items()})
+
+    def near(found: list[np.ndarray]) -> None:
+        for place, (x, y) in enumerate(zip(found, exact, strict=True)):
+            allowed = 2.0**-8 * magnitudes.get(place, 0) + 64 * 2.0**-24 * np.max(np.abs(y))
+            assert np.all(np.abs(x - y) <= allowed), place
+
+    near(run(tmp_path, problem, given, compiling=("--cpu=x86-64-v3",)))
+    if problem.queries * problem.keys < 10000:
+        near(run(tmp_path, problem, given, "--reference"))
+    if "amx_bf16" not in PROCESSOR:
+        return
+    tiles = ("--cpu=x86-64-v4+amxbf16",)
+    first = run(tmp_path, problem, given, "--threads=1", "--check-memory", compiling=tiles)
+    near(first)
+    other = run(tmp_path, problem, given, "--threads=2", compiling=(*tiles, "--no-libraries", "--fuse=false"))
+    for a, b in zip(first, other, strict=True):
+        assert np.array_equal(a.view(np.uint32), b.view(np.uint32))
 
 
 @pytest.mark.parametrize("name", ["tails in every dimension", "one query more than a block", "causal with shared keys"])

@@ -135,6 +135,41 @@ def HoldParametersPass : Pass<"precision-hold-parameters", "::mlir::func::FuncOp
   ];
 }
 
+def NarrowAttentionPass : Pass<"precision-narrow-attention", "::mlir::func::FuncOp"> {
+  let summary = "have attention multiply the bf16 that it reads";
+  let description = [{
+    Where queries, keys and values of attention, and of its gradient the output's
+    gradient, are bf16 that are widened, the operation reads them as they are,
+    and rounds what it multiplies them by: its weights, and in the gradient the
+    slopes. Then all its products are of bf16, which processors with tiles
+    multiply natively (`step::multipliesTiles`); maxima, sums and means stay f32.
+    Attention whose tiles would be mostly empty stays as it is. The driver runs
+    this behind the choice of formats, if the target multiplies bf16 by tiles.
+
+    ```mlir
+    // before
+    func.func @main(%q: tensor<64x32xbf16>, %k: tensor<64x32xbf16>, %v: tensor<64x32xbf16>) -> tensor<64x32xf32> {
+      %0 = stablehlo.convert %q {step.cast} : (tensor<64x32xbf16>) -> tensor<64x32xf32>
+      %1 = stablehlo.convert %k {step.cast} : (tensor<64x32xbf16>) -> tensor<64x32xf32>
+      %2 = stablehlo.convert %v {step.cast} : (tensor<64x32xbf16>) -> tensor<64x32xf32>
+      %o, %m, %s = step.attention %0 [q, d], %1 [k, d], %2 [k, v] -> [q, v] {scale = 1.000000e+00 : f32} : (tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>) -> (tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>)
+      return %o : tensor<64x32xf32>
+    }
+    // after
+    func.func @main(%q: tensor<64x32xbf16>, %k: tensor<64x32xbf16>, %v: tensor<64x32xbf16>) -> tensor<64x32xf32> {
+      %o, %m, %s = step.attention %q [q, d], %k [k, d], %v [k, v] -> [q, v] {rounds_weights, scale = 1.000000e+00 : f32} : (tensor<64x32xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16>) -> (tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>)
+      return %o : tensor<64x32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"\"",
+           "what the user says of formats, as JSON (docs/GettingStarted.md): "
+           "attention that stays f32 is left alone">,
+  ];
+}
+
 def HoldBatchPass : Pass<"precision-hold-batch", "::mlir::func::FuncOp"> {
   let summary = "hold batch tensors that only products read in 16 bits";
   let description = [{

@@ -16,7 +16,6 @@
 #include "AttentionKernel.h"
 
 #include "tenon/Analysis/Shapes.h"
-#include "tenon/Codegen/Loops/GradientCenter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -77,18 +76,9 @@ public:
         keySums(matrix(scratch.keySums, p.keys, p.features)),
         valueSums(matrix(scratch.valueSums, p.keys, p.valueFeatures)) {}
 
-  /// Extents of the batch dimensions that the keys have, and of the others.
-  SmallVector<int64_t> extents(bool shared) const {
-    SmallVector<int64_t> extents;
-    for (auto [number, extent] : llvm::enumerate(problem.batch))
-      if (problem.isShared(number) == shared)
-        extents.push_back(extent);
-    return extents;
-  }
   void emitUnit(const IndexExpression &unit);
 
 private:
-  void setBatch(const Indices &own, const Indices &shared);
   void emitBlock(const Stretch &block, Value isFirst);
   void emitStripe(const Stretch &block, const Stretch &stripe);
   void emitSlopes(const IndexExpression &query, const IndexExpression &row,
@@ -105,38 +95,17 @@ private:
       slopes, queryGradient, keySums, valueSums;
 };
 
-void Gradient::setBatch(const Indices &own, const Indices &shared) {
-  batch.clear();
-  size_t nextOwn = 0, nextShared = 0;
-  for (size_t number = 0; number < problem.batch.size(); ++number)
-    if (!problem.isShared(number))
-      batch.push_back(own[nextOwn++]);
-    else
-      batch.push_back(shared.empty() ? IndexExpression(0)
-                                     : shared[nextShared++]);
-}
-
 void Gradient::emitUnit(const IndexExpression &unit) {
-  Indices own = k.algebra.delinearize(unit, extents(/*shared=*/false));
-  setBatch(own, {});
-  packKeys(problem.key, problem.keyDims, problem.features, keys, keyColumns);
-  // There are no sums yet.
-  packKeys(problem.value, problem.valueDims, problem.valueFeatures, valueSums,
-           valueColumns);
-  k.forSpace(extents(/*shared=*/true), [&](const Indices &shared) {
-    setBatch(own, shared);
-    forStretches(0, k.constantIndex(problem.queries), problem.queries,
-                 blockSize, [&](const Stretch &block) {
-                   IndexExpression before = block.first;
-                   for (const IndexExpression &index : shared)
-                     before = before + index;
-                   Value isFirst = k.create<arith::CmpIOp>(
-                       arith::CmpIPredicate::eq, k.algebra.scalar(before),
-                       k.constantIndex(0));
-                   emitBlock(block, isFirst);
-                 });
-  });
-  setBatch(own, {});
+  forQueryBlocks(
+      unit, blockSize,
+      [&] {
+        packKeys(problem.key, problem.keyDims, problem.features, keys,
+                 keyColumns);
+        // There are no sums yet.
+        packKeys(problem.value, problem.valueDims, problem.valueFeatures,
+                 valueSums, valueColumns);
+      },
+      [&](const Stretch &block, Value isFirst) { emitBlock(block, isFirst); });
   storeSums(op.getKeyGradient(), op.getKeyGradientDims(), keySums,
             problem.features);
   storeSums(op.getValueGradient(), op.getValueGradientDims(), valueSums,
@@ -188,55 +157,9 @@ void Gradient::emitStripe(const Stretch &block, const Stretch &stripe) {
 /// and to the weights that the output's gradient is multiplied by.
 void Gradient::emitSlopes(const IndexExpression &query,
                           const IndexExpression &row, const Stretch &keys) {
-  Indices at = batch;
-  at.push_back(query);
-  Value maximum = k.points.asVector(k.points.at(op.getMaximum(), at));
-  Value sum = k.points.asVector(k.points.at(op.getSum(), at));
-  Value reciprocal = k.create<arith::DivFOp>(access.constant(1), sum);
-  Value largest = largestWeight(k.builder, k.loc, reciprocal);
-  auto add = [&](Value a, Value b) -> Value {
-    return k.create<arith::AddFOp>(a, b);
-  };
-  Values sums = forKeys(
-      keys, Values(centerSumCount, access.constant(0)),
-      [&](const IndexExpression &key, ValueRange carried) {
-        Value scores = score(access.vector(weights, row, key), query, key);
-        Value numbers = multiply(weight(scores, maximum), reciprocal);
-        access.store(weights, row, key, numbers);
-        Value gradient = rounded(access.vector(slopes, row, key),
-                                 problem.roundsWeightGradients, problem.value);
-        if (problem.factor)
-          gradient = multiply(
-              gradient, beside(problem.factor, problem.factorDims, query, key));
-        if (k.points.mask)
-          gradient = k.create<arith::SelectOp>(k.points.mask, gradient,
-                                               access.constant(0));
-        if (problem.factor || problem.roundsWeightGradients || k.points.mask)
-          access.store(slopes, row, key, gradient);
-        return addToCenter(k.builder, k.loc, carried, numbers, largest,
-                           gradient);
-      });
-  for (Value &sum : sums)
-    sum = collapse(k, sum, add);
-  GradientCenter center = centerOf(k.builder, k.loc, sums);
-  center = {access.broadcast(center.pivot), access.broadcast(center.rest)};
-
-  forKeys(keys, [&](const IndexExpression &key) {
-    Value weight = access.vector(weights, row, key);
-    Value slope =
-        multiply(weight, fromCenter(k.builder, k.loc,
-                                    access.vector(slopes, row, key), center));
-    if (problem.scale != 1)
-      slope = multiply(slope, access.constant(problem.scale));
-    if (problem.mask)
-      slope = k.create<arith::SelectOp>(
-          beside(problem.mask, problem.maskDims, query, key), slope,
-          access.constant(0));
-    access.store(slopes, row, key,
-                 rounded(slope, problem.roundsSlopes, problem.key));
-    if (problem.factor || problem.roundsWeights)
-      access.store(weights, row, key, multiplied(weight, query, key));
-  });
+  makeSlopes({statistic(op.getMaximum(), query), statistic(op.getSum(), query),
+              weights, slopes, weights, slopes},
+             query, row, keys);
 }
 
 /// sums(key, feature) += sum over the block's queries of coefficients(query,
@@ -280,6 +203,7 @@ void Gradient::storeSums(Value result, ArrayRef<int64_t> dims,
 
 extern const Template attentionGradientTemplate;
 const Template attentionGradientTemplate =
-    attentionTemplateOf<step::AttentionGradientOp, GradientScratch, Gradient>();
+    attentionTemplateOf<step::AttentionGradientOp, GradientScratch, Gradient,
+                        Products::ofVectors>();
 
 } // namespace tenon::codegen

@@ -7,6 +7,7 @@
 #include "AttentionKernel.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/GradientCenter.h"
 #include "tenon/Codegen/Loops/MathExpansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,14 +24,34 @@ namespace tenon::codegen {
 using Values = KernelBuilder::Values;
 using step::AttentionProblem;
 
-PackedMatrix AttentionKernel::matrix(int64_t place, int64_t rows,
-                                     int64_t columns) {
+/// The score of a key that takes no part.
+static constexpr float nothing = -std::numeric_limits<float>::infinity();
+
+Value AttentionKernel::memory(int64_t place, int64_t elements, Type type) {
   Value start = k.create<arith::MulIOp>(k.part, k.constantIndex(bytesPerPart));
   Value offset = k.create<arith::AddIOp>(start, k.constantIndex(place));
+  return k.scratchBuffer(offset, {elements}, type).memref;
+}
+
+PackedMatrix AttentionKernel::matrix(int64_t place, int64_t rows,
+                                     int64_t columns) {
   int64_t stride = packedStride(columns);
-  Buffer buffer = k.scratchBuffer(offset, {packedRows(rows) * stride},
-                                  k.builder.getF32Type());
-  return {buffer.memref, stride};
+  return {memory(place, packedRows(rows) * stride, k.builder.getF32Type()),
+          stride};
+}
+
+PackedMatrix AttentionKernel::narrowMatrix(int64_t place, int64_t rows,
+                                           int64_t columns) {
+  int64_t stride = narrowStride(columns);
+  return {memory(place, wholeSteps(rows) * stride, k.builder.getBF16Type()),
+          stride};
+}
+
+PackedMatrix AttentionKernel::pairsOfRows(int64_t place, int64_t rows,
+                                          int64_t columns) {
+  int64_t stride = narrowStride(columns) / 2;
+  return {memory(place, wholeSteps(rows) * stride, k.builder.getF32Type()),
+          stride};
 }
 
 Stretch AttentionKernel::all(int64_t extent) {
@@ -132,7 +153,53 @@ void AttentionKernel::packKeys(Value tensor, ArrayRef<int64_t> dims,
                                access.constant(0));
                 });
     });
-  transposePacked(k, rows, problem.keys, features, columns);
+  transposePacked(k, {rows, 0, 0}, problem.keys, features, columns);
+}
+
+void AttentionKernel::clearColumns(const PackedMatrix &narrow,
+                                   const IndexExpression &row,
+                                   int64_t columns) {
+  int64_t first = llvm::alignTo(columns, vectorLanes);
+  if (first != wholeSteps(columns))
+    access.store(narrow, row, first, access.constant(0));
+}
+
+void AttentionKernel::clearRows(const PackedMatrix &narrow, Value rows,
+                                int64_t most) {
+  Value end = wholeStepsOf(rows);
+  k.forLoop(rows, end, 1, {0, wholeSteps(most) - 1}, 1, /*isLane=*/false,
+            [&](const IndexExpression &row) {
+              k.forLoop(k.constantIndex(0), k.constantIndex(narrow.stride),
+                        vectorLanes, {0, narrow.stride - 1}, vectorLanes,
+                        /*isLane=*/true, [&](const IndexExpression &column) {
+                          access.store(narrow, row, column, access.constant(0));
+                        });
+            });
+}
+
+Value AttentionKernel::wholeStepsOf(Value count) {
+  Value more = k.create<arith::AddIOp>(count, k.constantIndex(tileTerms - 1));
+  return k.create<arith::AndIOp>(more, k.constantIndex(-tileTerms));
+}
+
+void AttentionKernel::packTerms(Value tensor, ArrayRef<int64_t> dims,
+                                const Stretch &rows, int64_t extent,
+                                int64_t features, const PackedMatrix &to) {
+  packRows(tensor, dims, rows, extent, features, to);
+  forEach(rows, extent, [&](const IndexExpression &row) {
+    clearColumns(to, row - rows.first, features);
+  });
+  clearRows(to, rows.count, extent);
+}
+
+PackedMatrix AttentionKernel::packKeyTerms(Value tensor, ArrayRef<int64_t> dims,
+                                           int64_t features, int64_t place,
+                                           const PackedMatrix &columns) {
+  PackedMatrix rows = narrowMatrix(place, problem.keys, features);
+  packTerms(tensor, dims, all(problem.keys), problem.keys, features, rows);
+  transposePacked(k, {pairsOfRows(place, problem.keys, features), 0, 0},
+                  problem.keys, wholeSteps(features) / 2, columns);
+  return rows;
 }
 
 Value AttentionKernel::beside(Value tensor, ArrayRef<int64_t> dims,
@@ -169,7 +236,7 @@ Value AttentionKernel::score(Value product, const IndexExpression &query,
     score = k.create<arith::SelectOp>(
         beside(problem.mask, problem.maskDims, query, key), score,
         access.constant(*problem.fill));
-  Value nothing = access.constant(-std::numeric_limits<float>::infinity());
+  Value nothing = access.constant(codegen::nothing);
   if (problem.causal) {
     // Lanes up to query - key.
     Value distance =
@@ -182,6 +249,172 @@ Value AttentionKernel::score(Value product, const IndexExpression &query,
   if (k.points.mask)
     score = k.create<arith::SelectOp>(k.points.mask, score, nothing);
   return score;
+}
+
+Value AttentionKernel::makeScores(const PackedMatrix &products,
+                                  const IndexExpression &query,
+                                  const IndexExpression &row,
+                                  const Stretch &block) {
+  Values maxima =
+      forKeys(block, {access.constant(nothing)},
+              [&](const IndexExpression &key, ValueRange carried) {
+                IndexExpression column = key - block.first;
+                Value scores =
+                    score(access.vector(products, row, column), query, key);
+                access.store(products, row, column, scores);
+                return Values{larger(scores, carried.front())};
+              });
+  return access.broadcast(
+      collapse(k, maxima, [&](Value a, Value b) { return larger(a, b); }));
+}
+
+Value AttentionKernel::referenceOf(Value maximum) {
+  Value isNothing = k.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
+                                            access.constant(nothing));
+  return k.create<arith::SelectOp>(isNothing, access.constant(0), maximum);
+}
+
+Value AttentionKernel::makeWeights(const PackedMatrix &scores,
+                                   const IndexExpression &query,
+                                   const IndexExpression &row,
+                                   const Stretch &block, Value reference,
+                                   bool multiplies) {
+  Values sums = forKeys(block, {access.constant(0)},
+                        [&](const IndexExpression &key, ValueRange carried) {
+                          IndexExpression column = key - block.first;
+                          Value numbers = weight(
+                              access.vector(scores, row, column), reference);
+                          Value sum = add(carried.front(), numbers);
+                          if (multiplies)
+                            numbers = multiplied(numbers, query, key);
+                          access.store(scores, row, column, numbers);
+                          return Values{sum};
+                        });
+  return access.broadcast(
+      collapse(k, sums, [&](Value a, Value b) { return add(a, b); }));
+}
+
+void AttentionKernel::divideWeights(const PackedMatrix &weights,
+                                    const PackedMatrix &to,
+                                    const IndexExpression &query,
+                                    const IndexExpression &row,
+                                    const Stretch &block, Value sum) {
+  Value factor = reciprocal(sum);
+  forKeys(block, [&](const IndexExpression &key) {
+    IndexExpression column = key - block.first;
+    Value numbers = multiply(access.vector(weights, row, column), factor);
+    access.store(to, row, column, multiplied(numbers, query, key));
+  });
+}
+
+SmallVector<int64_t> AttentionKernel::extents(bool shared) const {
+  SmallVector<int64_t> extents;
+  for (auto [number, extent] : llvm::enumerate(problem.batch))
+    if (problem.isShared(number) == shared)
+      extents.push_back(extent);
+  return extents;
+}
+
+void AttentionKernel::setBatch(const Indices &own, const Indices &shared) {
+  batch.clear();
+  size_t nextOwn = 0, nextShared = 0;
+  for (size_t number = 0; number < problem.batch.size(); ++number)
+    if (!problem.isShared(number))
+      batch.push_back(own[nextOwn++]);
+    else
+      batch.push_back(shared.empty() ? IndexExpression(0)
+                                     : shared[nextShared++]);
+}
+
+void AttentionKernel::forQueryBlocks(
+    const IndexExpression &unit, int64_t blockSize,
+    llvm::function_ref<void()> pack,
+    llvm::function_ref<void(const Stretch &, Value)> body) {
+  Indices own = k.algebra.delinearize(unit, extents(/*shared=*/false));
+  setBatch(own, {});
+  pack();
+  k.forSpace(extents(/*shared=*/true), [&](const Indices &shared) {
+    setBatch(own, shared);
+    forStretches(0, k.constantIndex(problem.queries), problem.queries,
+                 blockSize, [&](const Stretch &block) {
+                   IndexExpression before = block.first;
+                   for (const IndexExpression &index : shared)
+                     before = before + index;
+                   Value isFirst = k.create<arith::CmpIOp>(
+                       arith::CmpIPredicate::eq, k.algebra.scalar(before),
+                       k.constantIndex(0));
+                   body(block, isFirst);
+                 });
+  });
+  setBatch(own, {});
+}
+
+Value AttentionKernel::statistic(Value tensor, const IndexExpression &query) {
+  Indices at = batch;
+  at.push_back(query);
+  return k.points.asVector(k.points.at(tensor, at));
+}
+
+void AttentionKernel::makeSlopes(const GradientRow &m,
+                                 const IndexExpression &query,
+                                 const IndexExpression &row,
+                                 const Stretch &keys) {
+  Value reciprocal = this->reciprocal(m.sum);
+  Value largest = largestWeight(k.builder, k.loc, reciprocal);
+  Values sums = forKeys(
+      keys, Values(centerSumCount, access.constant(0)),
+      [&](const IndexExpression &key, ValueRange carried) {
+        Value scores = score(access.vector(m.weights, row, key), query, key);
+        Value numbers = multiply(weight(scores, m.maximum), reciprocal);
+        access.store(m.weights, row, key, numbers);
+        Value gradient = rounded(access.vector(m.slopes, row, key),
+                                 problem.roundsWeightGradients, problem.value);
+        if (problem.factor)
+          gradient = multiply(
+              gradient, beside(problem.factor, problem.factorDims, query, key));
+        if (k.points.mask)
+          gradient = k.create<arith::SelectOp>(k.points.mask, gradient,
+                                               access.constant(0));
+        if (problem.factor || problem.roundsWeightGradients || k.points.mask)
+          access.store(m.slopes, row, key, gradient);
+        return addToCenter(k.builder, k.loc, carried, numbers, largest,
+                           gradient);
+      });
+  for (Value &sum : sums)
+    sum = collapse(k, sum, [&](Value a, Value b) { return add(a, b); });
+  GradientCenter center = centerOf(k.builder, k.loc, sums);
+  center = {access.broadcast(center.pivot), access.broadcast(center.rest)};
+
+  const bool movesWeights = m.weightsTo.memref != m.weights.memref;
+  forKeys(keys, [&](const IndexExpression &key) {
+    Value weight = access.vector(m.weights, row, key);
+    Value slope =
+        multiply(weight, fromCenter(k.builder, k.loc,
+                                    access.vector(m.slopes, row, key), center));
+    if (problem.scale != 1)
+      slope = multiply(slope, access.constant(problem.scale));
+    if (problem.mask)
+      slope = k.create<arith::SelectOp>(
+          beside(problem.mask, problem.maskDims, query, key), slope,
+          access.constant(0));
+    access.store(m.slopesTo, row, key,
+                 rounded(slope, problem.roundsSlopes, problem.key));
+    if (problem.factor || problem.roundsWeights || movesWeights)
+      access.store(m.weightsTo, row, key, multiplied(weight, query, key));
+  });
+}
+
+Value AttentionKernel::larger(Value a, Value b) {
+  Value isLarger = k.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
+  return k.create<arith::SelectOp>(isLarger, a, b);
+}
+
+Value AttentionKernel::add(Value a, Value b) {
+  return k.create<arith::AddFOp>(a, b);
+}
+
+Value AttentionKernel::reciprocal(Value number) {
+  return k.create<arith::DivFOp>(access.constant(1), number);
 }
 
 Value AttentionKernel::weight(Value score, Value reference) {
@@ -219,11 +452,10 @@ void AttentionKernel::storeResult(Value result, ArrayRef<IndexExpression> at,
   k.storePart(result, at, {number, k.levels.current()});
 }
 
-Value AttentionKernel::endOfKeys(const IndexExpression &query) {
+Value AttentionKernel::endOfKeys(const IndexExpression &query, int64_t group) {
   Value all = k.constantIndex(problem.keys);
   if (!problem.causal)
     return all;
-  constexpr int64_t group = step::attentionKeyGroup;
   Value end =
       k.algebra.scalar(k.algebra.floorDiv(query, group) * group + group);
   return k.create<arith::MinUIOp>(end, all);

@@ -8,7 +8,7 @@
 #ifndef TENON_LIB_CODEGEN_CPU_ATTENTIONKERNEL_H
 #define TENON_LIB_CODEGEN_CPU_ATTENTIONKERNEL_H
 
-#include "PackedProduct.h"
+#include "PackedTiles.h"
 #include "Templates.h"
 
 #include "tenon/Dialect/Step/Attention.h"
@@ -24,6 +24,16 @@ public:
     bytes += packedRows(rows) * packedStride(columns) * int64_t(sizeof(float));
     return place;
   }
+  /// Of bf16; as many rows as there may be terms.
+  int64_t addNarrow(int64_t rows, int64_t columns) {
+    int64_t place = bytes;
+    bytes += wholeSteps(rows) * narrowStride(columns) * 2;
+    return place;
+  }
+  /// Of pairs of that many terms.
+  int64_t addPairs(int64_t terms, int64_t columns) {
+    return add(wholeSteps(terms) / 2, columns);
+  }
   int64_t bytes = 0;
 };
 
@@ -35,6 +45,8 @@ struct Stretch {
 
 /// Rows that are treated alike: a group of those that `causal` tells apart.
 inline constexpr int64_t stripeRows = step::attentionKeyGroup;
+/// The same where products are computed by tiles.
+inline constexpr int64_t tileStripeRows = step::tileKeyGroup;
 
 class AttentionKernel {
 public:
@@ -53,6 +65,12 @@ public:
 
   /// The matrix at a place of ScratchLayout.
   PackedMatrix matrix(int64_t place, int64_t rows, int64_t columns);
+  /// Its place holds bf16, or such that are seen as 4-byte elements.
+  PackedMatrix narrowMatrix(int64_t place, int64_t rows, int64_t columns);
+  PackedMatrix pairsOfRows(int64_t place, int64_t rows, int64_t columns);
+  PackedMatrix pairMatrix(int64_t place, int64_t terms, int64_t columns) {
+    return matrix(place, wholeSteps(terms) / 2, columns);
+  }
   /// All of `extent`.
   Stretch all(int64_t extent);
 
@@ -89,6 +107,24 @@ public:
                 int64_t features, const PackedMatrix &rows,
                 const PackedMatrix &columns);
 
+  /// Zeros in what a matrix of bf16 has behind `columns` columns, up to the end
+  /// of the last step of a product.
+  void clearColumns(const PackedMatrix &narrow, const IndexExpression &row,
+                    int64_t columns);
+  /// Zeros in its rows behind the first `rows`, up to the end of the step.
+  void clearRows(const PackedMatrix &narrow, mlir::Value rows, int64_t most);
+  /// All rows of a tensor of keys or values, packed at a place of bf16, and a
+  /// right factor with a column for each, features as terms.
+  PackedMatrix packKeyTerms(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
+                            int64_t features, int64_t place,
+                            const PackedMatrix &columns);
+  /// A count up to the end of the step.
+  mlir::Value wholeStepsOf(mlir::Value count);
+  /// packRows() and zeros behind rows and columns.
+  void packTerms(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
+                 const Stretch &rows, int64_t extent, int64_t features,
+                 const PackedMatrix &to);
+
   /// A vector of scores of a query from the products with neighbouring keys:
   /// with scale, bias, mask and what `causal` leaves out, which is -infinity,
   /// as is what lies behind the last key. `key` is the first lane.
@@ -97,6 +133,46 @@ public:
   /// A vector of mask, bias or factor.
   mlir::Value beside(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
                      const IndexExpression &query, const IndexExpression &key);
+
+  /// Turns a row of products with a block of keys into scores, and gives their
+  /// maximum in all lanes.
+  mlir::Value makeScores(const PackedMatrix &products,
+                         const IndexExpression &query,
+                         const IndexExpression &row, const Stretch &block);
+  /// What scores with that maximum are measured from: where there is nothing
+  /// but -infinity, all weights are 0.
+  mlir::Value referenceOf(mlir::Value maximum);
+  /// Turns scores into weights, with their factors if `multiplies`, and gives
+  /// the sum of those without, in all lanes.
+  mlir::Value makeWeights(const PackedMatrix &scores,
+                          const IndexExpression &query,
+                          const IndexExpression &row, const Stretch &block,
+                          mlir::Value reference, bool multiplies);
+  /// Weights divided by their sum, with their factors.
+  void divideWeights(const PackedMatrix &weights, const PackedMatrix &to,
+                     const IndexExpression &query, const IndexExpression &row,
+                     const Stretch &block, mlir::Value sum);
+
+  /// Extents of the batch dimensions that the keys have, or of the others.
+  llvm::SmallVector<int64_t> extents(bool shared) const;
+  /// One batch of the keys: runs `pack`, then the body for blocks of the
+  /// queries of all batches that share it. The first of them is told.
+  void forQueryBlocks(
+      const IndexExpression &unit, int64_t blockSize,
+      llvm::function_ref<void()> pack,
+      llvm::function_ref<void(const Stretch &block, mlir::Value isFirst)> body);
+  /// A maximum or sum, in all lanes.
+  mlir::Value statistic(mlir::Value tensor, const IndexExpression &query);
+
+  /// A row of the gradient. `weights` has products of queries and keys, and
+  /// `slopes` those of the output's gradient and values; both are overwritten.
+  /// What is multiplied goes to `weightsTo` and `slopesTo`, which may be they.
+  struct GradientRow {
+    mlir::Value maximum, sum;
+    PackedMatrix weights, slopes, weightsTo, slopesTo;
+  };
+  void makeSlopes(const GradientRow &matrices, const IndexExpression &query,
+                  const IndexExpression &row, const Stretch &keys);
 
   /// exp(score - reference).
   mlir::Value weight(mlir::Value score, mlir::Value reference);
@@ -113,9 +189,17 @@ public:
 
   /// The end of the keys that a stripe of queries from `query` takes part with:
   /// all, or what `causal` leaves up to the end of a group.
-  mlir::Value endOfKeys(const IndexExpression &query);
+  mlir::Value endOfKeys(const IndexExpression &query,
+                        int64_t group = step::attentionKeyGroup);
+
+  mlir::Value larger(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value reciprocal(mlir::Value number);
 
 private:
+  void setBatch(const Indices &own, const Indices &shared);
+  /// A piece of the part's scratch memory.
+  mlir::Value memory(int64_t place, int64_t elements, mlir::Type type);
   /// The numbers of the lanes, and an index, as i32.
   mlir::Value lanes();
   mlir::Value narrow(mlir::Value index);
@@ -123,11 +207,18 @@ private:
   int64_t bytesPerPart;
 };
 
+enum class Products : uint8_t { ofVectors, ofTiles };
+
 /// The template of an operation: `Scratch` says where a part keeps its copies,
 /// and `Kernel` emits the units of work that the parts share.
-template <typename Op, typename Scratch, typename Kernel>
+template <typename Op, typename Scratch, typename Kernel, Products products>
 constexpr Template attentionTemplateOf() {
-  return {.accepts = acceptsOp<Op>,
+  return {.accepts =
+              [](const KernelSource &source) {
+                return llvm::isa_and_nonnull<Op>(source.root) &&
+                       (products == Products::ofVectors ||
+                        step::multipliesTiles(source.root));
+              },
           .demand = [](const KernelSource &source) -> Demand {
             step::AttentionProblem problem(mlir::cast<Op>(source.root));
             return {step::attentionUnits(source.root), Scratch(problem).bytes};
@@ -138,10 +229,14 @@ constexpr Template attentionTemplateOf() {
                 step::AttentionProblem problem(op);
                 Scratch scratch(problem);
                 Kernel kernel(k, op, problem, scratch);
+                if (products == Products::ofTiles)
+                  beginTiles(k);
                 k.forUnits(step::attentionUnits(op),
                            [&](const IndexExpression &unit) {
                              kernel.emitUnit(unit);
                            });
+                if (products == Products::ofTiles)
+                  endTiles(k);
               }};
 }
 

@@ -71,14 +71,6 @@ private:
   void rescale(const IndexExpression &row, Value correction);
   void finish(const IndexExpression &query, const IndexExpression &row);
 
-  Value larger(Value a, Value b) {
-    Value isLarger = k.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
-    return k.create<arith::SelectOp>(isLarger, a, b);
-  }
-  Value add(Value a, Value b) { return k.create<arith::AddFOp>(a, b); }
-  Value reciprocal(Value number) {
-    return k.create<arith::DivFOp>(access.constant(1), number);
-  }
   /// Maximum and sum of a row so far, in all lanes.
   Value maximum(const IndexExpression &row) {
     return access.broadcast(access.scalar(statistics, 0, row));
@@ -146,52 +138,19 @@ void Forward::emitBlock(const Stretch &stripe, const Stretch &block) {
 /// and sum so far.
 void Forward::emitWeights(const IndexExpression &query,
                           const IndexExpression &row, const Stretch &block) {
-  constexpr float nothing = -std::numeric_limits<float>::infinity();
-  Values maxima =
-      forKeys(block, {access.constant(nothing)},
-              [&](const IndexExpression &key, ValueRange carried) {
-                IndexExpression column = key - block.first;
-                Value scores =
-                    score(access.vector(weights, row, column), query, key);
-                access.store(weights, row, column, scores);
-                return Values{larger(scores, carried.front())};
-              });
-  Value maximum = access.broadcast(
-      collapse(k, maxima, [&](Value a, Value b) { return larger(a, b); }));
+  Value maximum = makeScores(weights, query, row, block);
   Value old;
   if (!isOneBlock()) {
     old = this->maximum(row);
     maximum = larger(maximum, old);
   }
-  // Where there is nothing but -infinity, all weights are 0.
-  Value isNothing = k.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
-                                            access.constant(nothing));
-  Value reference =
-      k.create<arith::SelectOp>(isNothing, access.constant(0), maximum);
+  Value reference = referenceOf(maximum);
   // Factors are multiplied along the way, if nothing has to wait for the sum.
   bool isRounded = problem.roundsWeights;
-  Values sums = forKeys(block, {access.constant(0)},
-                        [&](const IndexExpression &key, ValueRange carried) {
-                          IndexExpression column = key - block.first;
-                          Value numbers = weight(
-                              access.vector(weights, row, column), reference);
-                          Value sum = add(carried.front(), numbers);
-                          if (!isRounded)
-                            numbers = multiplied(numbers, query, key);
-                          access.store(weights, row, column, numbers);
-                          return Values{sum};
-                        });
-  Value sum = access.broadcast(
-      collapse(k, sums, [&](Value a, Value b) { return add(a, b); }));
-  if (isRounded) {
-    // What is rounded is divided by the sum first.
-    Value factor = reciprocal(sum);
-    forKeys(block, [&](const IndexExpression &key) {
-      IndexExpression column = key - block.first;
-      Value numbers = multiply(access.vector(weights, row, column), factor);
-      access.store(weights, row, column, multiplied(numbers, query, key));
-    });
-  }
+  Value sum = makeWeights(weights, query, row, block, reference, !isRounded);
+  // What is rounded is divided by the sum first.
+  if (isRounded)
+    divideWeights(weights, weights, query, row, block, sum);
   if (!isOneBlock()) {
     Value correction = weight(old, reference);
     sum = add(multiply(this->sum(row), correction), sum);
@@ -235,6 +194,7 @@ void Forward::finish(const IndexExpression &query, const IndexExpression &row) {
 
 extern const Template attentionTemplate;
 const Template attentionTemplate =
-    attentionTemplateOf<step::AttentionOp, ForwardScratch, Forward>();
+    attentionTemplateOf<step::AttentionOp, ForwardScratch, Forward,
+                        Products::ofVectors>();
 
 } // namespace tenon::codegen

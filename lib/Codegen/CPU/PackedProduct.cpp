@@ -6,11 +6,12 @@
 
 #include "PackedProduct.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "PackedRoutine.h"
+
+#include "tenon/Codegen/Loops/PointwiseOperations.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -47,6 +48,8 @@ Value PackedAccess::vector(const PackedMatrix &matrix,
 void PackedAccess::store(const PackedMatrix &matrix, const IndexExpression &row,
                          const IndexExpression &column, Value value) const {
   Value at = position(matrix, row, column);
+  value = convertFloat(k.builder, k.loc, value,
+                       getElementTypeOrSelf(matrix.memref.getType()));
   if (isa<VectorType>(value.getType()))
     k.create<vector::StoreOp>(value, matrix.memref, at);
   else
@@ -65,69 +68,10 @@ Value PackedAccess::constant(float number) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Functions of pointers and 64-bit integers
+// Products
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// The body of such a function.
-class RoutineBuilder {
-public:
-  RoutineBuilder(OpBuilder &b, Location loc) : b(b), loc(loc) {}
-
-  template <typename Op, typename... Arguments>
-  Op create(Arguments &&...arguments) {
-    return Op::create(b, loc, std::forward<Arguments>(arguments)...);
-  }
-  Value constant(int64_t value) {
-    return create<arith::ConstantOp>(b.getI64IntegerAttr(value));
-  }
-  Value add(Value x, Value y) { return create<arith::AddIOp>(x, y); }
-  Value multiply(Value x, Value y) { return create<arith::MulIOp>(x, y); }
-
-  VectorType vectorType() {
-    return VectorType::get({vectorLanes}, b.getF32Type());
-  }
-  /// The address of the f32 that many behind `pointer`.
-  Value behind(Value pointer, Value elements) {
-    return create<LLVM::GEPOp>(pointer.getType(), b.getF32Type(), pointer,
-                               ArrayRef<LLVM::GEPArg>{elements});
-  }
-  Value behind(Value pointer, int64_t elements) {
-    return elements ? behind(pointer, constant(elements)) : pointer;
-  }
-  Value load(Value pointer, Type type) {
-    return create<LLVM::LoadOp>(type, pointer, /*alignment=*/4);
-  }
-  void store(Value value, Value pointer) {
-    create<LLVM::StoreOp>(value, pointer, /*alignment=*/4);
-  }
-
-  using Body = llvm::function_ref<Values(Value, ValueRange)>;
-  ValueRange forLoop(Value low, Value high, Value step, ValueRange carried,
-                     Body body) {
-    auto loop = create<scf::ForOp>(low, high, step, carried);
-    OpBuilder::InsertionGuard guard(b);
-    if (carried.empty())
-      b.setInsertionPoint(loop.getBody()->getTerminator());
-    else
-      b.setInsertionPointToEnd(loop.getBody());
-    Values results = body(loop.getInductionVar(), loop.getRegionIterArgs());
-    if (!carried.empty())
-      create<scf::YieldOp>(results);
-    return loop.getResults();
-  }
-  void forLoop(Value low, Value high, int64_t step,
-               llvm::function_ref<void(Value)> body) {
-    forLoop(low, high, constant(step), {}, [&](Value variable, ValueRange) {
-      body(variable);
-      return Values();
-    });
-  }
-
-  OpBuilder &b;
-  Location loc;
-};
 
 /// The code of a product for one processor.
 class ProductRoutine : RoutineBuilder {
@@ -241,45 +185,12 @@ void ProductRoutine::emitTile(Value row, int64_t count, Value column,
     store(sum, place);
 }
 
-/// A function of the kernel's module; `emit` fills it if it is not there yet.
-static func::FuncOp
-routine(KernelBuilder &k, StringRef name, ArrayRef<Type> arguments,
-        llvm::function_ref<void(OpBuilder &, ValueRange)> emit) {
-  auto module = k.function->getParentOfType<ModuleOp>();
-  if (auto known = module.lookupSymbol<func::FuncOp>(name))
-    return known;
-  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
-  auto function =
-      func::FuncOp::create(b, k.loc, name, b.getFunctionType(arguments, {}));
-  function.setPrivate();
-  b.setInsertionPointToEnd(function.addEntryBlock());
-  emit(b, function.getArguments());
-  func::ReturnOp::create(b, k.loc);
-  return function;
-}
-
-static Value integer(KernelBuilder &k, Value index) {
-  return k.create<arith::IndexCastOp>(k.builder.getI64Type(), index);
-}
-
-static Value address(KernelBuilder &k, const PackedPlace &place) {
-  Value start =
-      k.create<memref::ExtractAlignedPointerAsIndexOp>(place.matrix.memref);
-  Value offset =
-      k.algebra.scalar((place.row * place.matrix.stride + place.column) *
-                       int64_t(sizeof(float)));
-  Value sum = k.create<arith::AddIOp>(start, offset);
-  return k.create<LLVM::IntToPtrOp>(
-      LLVM::LLVMPointerType::get(k.builder.getContext()), integer(k, sum));
-}
-
 void addProduct(KernelBuilder &k, const PackedPlace &left, bool isTransposed,
                 const PackedPlace &right, const PackedPlace &to,
                 const ProductExtents &extents, Value isFresh) {
-  k.builder.getContext()->loadDialect<LLVM::LLVMDialect>();
-  Type pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
+  Type pointer = pointerType(k);
   Type i64 = k.builder.getI64Type(), i1 = k.builder.getI1Type();
-  func::FuncOp callee = routine(
+  func::FuncOp callee = packedRoutine(
       k, "packed_product",
       {pointer, i64, i64, pointer, i64, pointer, i64, i64, i64, i64, i1},
       [&](OpBuilder &b, ValueRange arguments) {
@@ -287,19 +198,19 @@ void addProduct(KernelBuilder &k, const PackedPlace &left, bool isTransposed,
             .emit(k.instructions.hasWideRegisters);
       });
   auto constant = [&](int64_t value) {
-    return integer(k, k.constantIndex(value));
+    return asInteger(k, k.constantIndex(value));
   };
   int64_t along = left.matrix.stride;
-  Values arguments = {address(k, left),
+  Values arguments = {addressOf(k, left),
                       constant(isTransposed ? 1 : along),
                       constant(isTransposed ? along : 1),
-                      address(k, right),
+                      addressOf(k, right),
                       constant(right.matrix.stride),
-                      address(k, to),
+                      addressOf(k, to),
                       constant(to.matrix.stride),
-                      integer(k, extents.rows),
-                      integer(k, extents.columns),
-                      integer(k, extents.terms),
+                      asInteger(k, extents.rows),
+                      asInteger(k, extents.columns),
+                      asInteger(k, extents.terms),
                       isFresh};
   k.create<func::CallOp>(callee, arguments);
 }
@@ -347,21 +258,20 @@ private:
 
 } // namespace
 
-void transposePacked(KernelBuilder &k, const PackedMatrix &from, int64_t rows,
+void transposePacked(KernelBuilder &k, const PackedPlace &from, int64_t rows,
                      int64_t columns, const PackedMatrix &to) {
-  k.builder.getContext()->loadDialect<LLVM::LLVMDialect>();
-  Type pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
+  Type pointer = pointerType(k);
   Type i64 = k.builder.getI64Type();
-  func::FuncOp callee =
-      routine(k, "packed_transpose", {pointer, i64, pointer, i64, i64, i64},
-              [&](OpBuilder &b, ValueRange arguments) {
-                TransposeRoutine(b, k.loc).emit(arguments);
-              });
+  func::FuncOp callee = packedRoutine(
+      k, "packed_transpose", {pointer, i64, pointer, i64, i64, i64},
+      [&](OpBuilder &b, ValueRange arguments) {
+        TransposeRoutine(b, k.loc).emit(arguments);
+      });
   auto constant = [&](int64_t value) {
-    return integer(k, k.constantIndex(value));
+    return asInteger(k, k.constantIndex(value));
   };
-  Values arguments = {address(k, {from, 0, 0}), constant(from.stride),
-                      address(k, {to, 0, 0}),   constant(to.stride),
+  Values arguments = {addressOf(k, from),       constant(from.matrix.stride),
+                      addressOf(k, {to, 0, 0}), constant(to.stride),
                       constant(rows),           constant(columns)};
   k.create<func::CallOp>(callee, arguments);
 }

@@ -17,12 +17,21 @@
 
 #include "KernelBuilder.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 namespace tenon::codegen {
 
 /// f32 in scratch memory: element (row, column) lies at row * stride + column.
+/// Factors of products by tiles are bf16, or pairs of them (PackedTiles.h).
 struct PackedMatrix {
   mlir::Value memref;
   int64_t stride = 0;
+
+  int64_t elementBytes() const {
+    return mlir::getElementTypeOrSelf(memref.getType())
+               .getIntOrFloatBitWidth() /
+           8;
+  }
 };
 
 /// The elements of a matrix from one of them on.
@@ -54,6 +63,7 @@ public:
   /// 16 of them from (row, column).
   mlir::Value vector(const PackedMatrix &matrix, const IndexExpression &row,
                      const IndexExpression &column) const;
+  /// Rounded, if the matrix is of bf16.
   void store(const PackedMatrix &matrix, const IndexExpression &row,
              const IndexExpression &column, mlir::Value value) const;
   /// The same number in 16 lanes.
@@ -80,8 +90,9 @@ void addProduct(KernelBuilder &k, const PackedPlace &left, bool isTransposed,
                 const ProductExtents &extents, mlir::Value isFresh);
 
 /// to(column, row) = from(row, column), for so many rows and columns and what
-/// there is room for behind them.
-void transposePacked(KernelBuilder &k, const PackedMatrix &from, int64_t rows,
+/// there is room for behind them; rows and columns of `from` count from its
+/// place.
+void transposePacked(KernelBuilder &k, const PackedPlace &from, int64_t rows,
                      int64_t columns, const PackedMatrix &to);
 
 /// n vectors of n lanes, a power of 2, as the rows of a matrix to those of its

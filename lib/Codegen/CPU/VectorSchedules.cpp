@@ -8,6 +8,8 @@
 
 #include "Templates.h"
 
+#include "tenon/Codegen/CPU/TileSchedules.h"
+
 using namespace mlir;
 
 namespace tenon::codegen {
@@ -15,7 +17,8 @@ namespace tenon::codegen {
 extern const Template updateTemplate, transposeTemplate, elementwiseTemplate,
     rowTemplate, columnTemplate, contractionTemplate, scatterTemplate,
     reduceWindowTemplate, selectAndScatterTemplate, sortTemplate, topKTemplate,
-    randomTemplate, attentionTemplate, attentionGradientTemplate;
+    randomTemplate, attentionTemplate, attentionGradientTemplate,
+    tileAttentionTemplate, tileAttentionGradientTemplate;
 
 namespace {
 
@@ -83,6 +86,16 @@ VectorSchedules::VectorSchedules(const Instructions &instructions,
         std::make_unique<VectorSchedule>(*chosen, instructions, mostParts));
     all.push_back(owned.back().get());
   }
+}
+
+std::vector<std::unique_ptr<Schedule>>
+tileSchedules(const Instructions &instructions, int64_t mostParts) {
+  std::vector<std::unique_ptr<Schedule>> schedules;
+  for (const Template *chosen :
+       {&tileAttentionTemplate, &tileAttentionGradientTemplate})
+    schedules.push_back(
+        std::make_unique<VectorSchedule>(*chosen, instructions, mostParts));
+  return schedules;
 }
 
 } // namespace tenon::codegen

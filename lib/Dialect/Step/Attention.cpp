@@ -154,6 +154,11 @@ int64_t AttentionProblem::pairs() const {
   return both * (both + 1) / 2 + (queries - both) * keys;
 }
 
+bool AttentionProblem::fillsTiles() const {
+  constexpr int64_t least = 8;
+  return std::min({queries, keys, features, this->valueFeatures}) >= least;
+}
+
 namespace {
 
 /// The problem of an operation that is one of the two.
@@ -186,6 +191,21 @@ int64_t tenon::step::attentionUnits(Operation *op) {
     if (isa<AttentionOp>(op) || !problem->isShared(number))
       units *= extent;
   return units;
+}
+
+bool tenon::step::multipliesTiles(Operation *op) {
+  auto problem = problemOf(op);
+  if (!problem || !problem->fillsTiles() || !problem->roundsWeights)
+    return false;
+  SmallVector<Value, 4> factors{problem->query, problem->key, problem->value};
+  if (auto gradient = dyn_cast<AttentionGradientOp>(op)) {
+    if (!problem->roundsSlopes)
+      return false;
+    factors.push_back(gradient.getOutputGradient());
+  }
+  return llvm::all_of(factors, [](Value factor) {
+    return getElementTypeOrSelf(factor.getType()).isBF16();
+  });
 }
 
 double tenon::step::attentionFlops(Operation *op) {

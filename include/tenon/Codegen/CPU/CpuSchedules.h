@@ -1,7 +1,7 @@
 //===- CpuSchedules.h - How the CPU computes kernels ----------------------===//
 //
 // What the CPU hands to Codegen/Loops: the templates of VectorSchedules.h with
-// its instructions.
+// its instructions, and those of TileSchedules.h if it has tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,7 @@
 #define TENON_CODEGEN_CPU_CPUSCHEDULES_H
 
 #include "tenon/Codegen/CPU/CpuInstructions.h"
+#include "tenon/Codegen/CPU/TileSchedules.h"
 #include "tenon/Codegen/CPU/VectorSchedules.h"
 #include "tenon/Target/Target.h"
 
@@ -18,13 +19,23 @@ class CpuSchedules {
 public:
   explicit CpuSchedules(const FeatureSet &features)
       : instructions(features),
-        schedules(instructions, target::LaunchLimits().mostParts) {}
+        vectors(instructions, target::LaunchLimits().mostParts) {
+    if (features.isa == target::Isa::amxBf16)
+      tiles = tileSchedules(instructions, target::LaunchLimits().mostParts);
+    // The first that accepts a kernel computes it.
+    for (const auto &schedule : tiles)
+      all.push_back(schedule.get());
+    for (const Schedule *schedule : Schedules(vectors))
+      all.push_back(schedule);
+  }
 
-  operator Schedules() const { return schedules; }
+  operator Schedules() const { return all; }
 
 private:
   CpuInstructions instructions;
-  VectorSchedules schedules;
+  VectorSchedules vectors;
+  std::vector<std::unique_ptr<Schedule>> tiles;
+  std::vector<const Schedule *> all;
 };
 
 } // namespace tenon::codegen

@@ -32,6 +32,8 @@ enum AttentionDimension : int64_t {
 /// Keys take part in groups of this many: what `causal` leaves out counts with
 /// weight 0 up to the end of the group in which the last key lies that is not.
 inline constexpr int64_t attentionKeyGroup = 16;
+/// The same where products are computed by tiles of bf16.
+inline constexpr int64_t tileKeyGroup = 32;
 
 /// More keys than this are taken in blocks of as many, each with a maximum of
 /// its own, in order, unless weights are rounded: that needs their sum first.
@@ -67,6 +69,9 @@ struct AttentionProblem {
   /// Pairs of a query and a key that take part in one batch.
   int64_t pairs() const;
 
+  /// Whether tiles of bf16 are not mostly empty.
+  bool fillsTiles() const;
+
 private:
   template <typename Op>
   void read(Op op);
@@ -77,6 +82,11 @@ private:
 /// and for every other operation.
 int64_t attentionPairs(mlir::Operation *op);
 int64_t attentionUnits(mlir::Operation *op);
+
+/// Whether it is attention, or its gradient, that processors with tiles of bf16
+/// compute by them: all that is multiplied is bf16, since operands are and what
+/// is computed is rounded.
+bool multipliesTiles(mlir::Operation *op);
 
 /// FLOPs of the products of one run, a multiply-add counting two; 0 for every
 /// other operation. What `causal` leaves out is not counted.
