@@ -223,10 +223,9 @@ namespace {
 
 class TransposeRoutine : RoutineBuilder {
 public:
-  using RoutineBuilder::RoutineBuilder;
-
-  /// Larger tiles would take fewer shuffles, but many times the code.
-  static constexpr int64_t tile = 4;
+  /// Larger tiles take fewer shuffles, and registers for all of their rows.
+  TransposeRoutine(OpBuilder &b, Location loc, bool hasWideRegisters)
+      : RoutineBuilder(b, loc), tile(hasWideRegisters ? vectorLanes : 4) {}
 
   /// Pointers, row strides, and extents in elements.
   void emit(ValueRange arguments) {
@@ -241,6 +240,8 @@ public:
   }
 
 private:
+  const int64_t tile;
+
   void emitTile(Value from, Value fromRow, Value to, Value toRow) {
     auto type = VectorType::get({tile}, b.getF32Type());
     Values vectors;
@@ -265,7 +266,8 @@ void transposePacked(KernelBuilder &k, const PackedPlace &from, int64_t rows,
   func::FuncOp callee = packedRoutine(
       k, "packed_transpose", {pointer, i64, pointer, i64, i64, i64},
       [&](OpBuilder &b, ValueRange arguments) {
-        TransposeRoutine(b, k.loc).emit(arguments);
+        TransposeRoutine(b, k.loc, k.instructions.hasWideRegisters)
+            .emit(arguments);
       });
   auto constant = [&](int64_t value) {
     return asInteger(k, k.constantIndex(value));
