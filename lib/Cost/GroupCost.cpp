@@ -57,23 +57,13 @@ ElementType typeOnGpu(Operation *product) {
                         : ElementType::f32;
 }
 
-/// Whether a kernel for processors multiplies by tiles.
-bool multipliesTiles(const KernelDescription &kernel,
-                     const target::Target &target) {
-  return !target.isGpu() && target.isa == target::Isa::amxBf16 &&
-         step::multipliesTiles(kernel.root());
-}
-
 /// The type that a group multiplies in: what the description of a library's
-/// call says, while kernels for processors widen what they read, unless tiles
-/// multiply it.
+/// call says, while kernels for processors widen what they read.
 ElementType multipliedType(step::GroupOp group, const KernelDescription &kernel,
                            const target::Target &target) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   if (!library && target.isGpu())
     return typeOnGpu(kernel.root());
-  if (!library && multipliesTiles(kernel, target))
-    return ElementType::bf16;
   // On a GPU operands are multiplied as they are.
   auto compute = library ? library.getAs<StringAttr>("compute") : StringAttr();
   if (library && !compute)
@@ -151,6 +141,17 @@ double shareOf(Operation *product, bool isFallback, step::GroupOp group,
          (multipliesTf32(group) ? target::tf32Share : 1);
 }
 
+/// How long attention takes by tiles of bf16, next to the same by vectors of
+/// f32: its products take next to no time, all else takes as long
+/// (docs/Rationale/Attention.md).
+double timeByTiles(const KernelDescription &kernel,
+                   const target::Target &target) {
+  return !target.isGpu() && target.isa == target::Isa::amxBf16 &&
+                 step::multipliesTiles(kernel.root())
+             ? 0.7
+             : 1;
+}
+
 } // namespace
 
 double Roofline::seconds(double movedBytes,
@@ -183,12 +184,12 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
   const bool isSlow = isFallback && !target.isGpu();
   const double share = shareOf(kernel.root(), isFallback, group, target.shares);
   Roofline roofline;
-  roofline.compute =
-      work.flops / (multiplyAdd.of(cores, target.cores) * share) +
-      (endsWithActivation(group)
-           ? secondsOfActivation(group, target)
-           : arithmeticSeconds(work.operations, cores, target) /
-                 (isSlow ? share : 1));
+  roofline.compute = work.flops * timeByTiles(kernel, target) /
+                         (multiplyAdd.of(cores, target.cores) * share) +
+                     (endsWithActivation(group)
+                          ? secondsOfActivation(group, target)
+                          : arithmeticSeconds(work.operations, cores, target) /
+                                (isSlow ? share : 1));
   if (auto product =
           isSlow ? productSeconds(kernel.root(), target.isa) : std::nullopt)
     roofline.compute = product->generated / double(cores);
