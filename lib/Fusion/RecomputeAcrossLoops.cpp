@@ -154,6 +154,20 @@ Value StackChoice::inBackwardRound(Value value, OpBuilder &builder) {
   return result;
 }
 
+/// Replaces what a slice of a stack reads. The dimension of rounds is dropped
+/// behind it as a rule: where it was only put in front of `value`, both go, and
+/// nothing stands between the two rounds' operations that would be a kernel.
+void replaceRead(DynamicSliceOp reader, Value value) {
+  if (auto raised = value.getDefiningOp<ReshapeOp>())
+    for (Operation *user : llvm::make_early_inc_range(reader->getUsers()))
+      if (auto lowered = dyn_cast<ReshapeOp>(user);
+          lowered && lowered.getType() == raised.getOperand().getType()) {
+        lowered->replaceAllUsesWith(ValueRange(raised.getOperand()));
+        lowered.erase();
+      }
+  reader->replaceAllUsesWith(ValueRange(value));
+}
+
 /// What a floating-point operation of a contraction costs, in sixteenths of a
 /// byte kept; a transcendental function costs a byte.
 constexpr int64_t pricePerFlop = 1;
@@ -212,7 +226,7 @@ int64_t StackChoice::run(int64_t level, bool attentionOnly) {
   for (const LoopPair::Residual &residual : residuals) {
     Value value = inBackwardRound(residual.stack.update(), builder);
     for (DynamicSliceOp reader : residual.readers)
-      reader->replaceAllUsesWith(ValueRange(value));
+      replaceRead(reader, value);
   }
   for (const LoopPair::Residual &residual : residuals)
     for (DynamicSliceOp reader : residual.readers)

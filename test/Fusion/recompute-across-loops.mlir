@@ -59,6 +59,56 @@ func.func @main(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
+// What a round drops the dimension of rounds from was given it only to be
+// stacked: where it is computed again, neither stands between the operations.
+
+// CHECK-LABEL: func.func @dropped
+// CHECK: stablehlo.while
+// CHECK: stablehlo.while
+// CHECK: %[[TANH:.*]] = stablehlo.tanh
+// CHECK-NEXT: %[[SQUARE:.*]] = stablehlo.multiply %[[TANH]], %[[TANH]] : tensor<8x8xf32>
+// CHECK: stablehlo.multiply %{{.*}}, %[[SQUARE]] : tensor<8x8xf32>
+func.func @dropped(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %start = stablehlo.constant dense<0.0> : tensor<3x8x8xf32>
+  %0:4 = stablehlo.while(%i = %zero, %v = %x, %a = %start, %b = %start) : tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>, tensor<3x8x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %p = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %t = stablehlo.tanh %p : tensor<8x8xf32>
+    %q = stablehlo.multiply %t, %t : tensor<8x8xf32>
+    %p1 = stablehlo.reshape %p : (tensor<8x8xf32>) -> tensor<1x8x8xf32>
+    %q1 = stablehlo.reshape %q : (tensor<8x8xf32>) -> tensor<1x8x8xf32>
+    %as = stablehlo.dynamic_update_slice %a, %p1, %i, %zero, %zero : (tensor<3x8x8xf32>, tensor<1x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x8xf32>
+    %bs = stablehlo.dynamic_update_slice %b, %q1, %i, %zero, %zero : (tensor<3x8x8xf32>, tensor<1x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %t, %as, %bs : tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>, tensor<3x8x8xf32>
+  }
+  %1:2 = stablehlo.while(%i = %zero, %g = %0#1) : tensor<i32>, tensor<8x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %at = stablehlo.subtract %two, %i : tensor<i32>
+    %r = stablehlo.dynamic_slice %0#2, %at, %zero, %zero, sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %s = stablehlo.dynamic_slice %0#3, %at, %zero, %zero, sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %r1 = stablehlo.reshape %r : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+    %s1 = stablehlo.reshape %s : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+    %h = stablehlo.multiply %g, %s1 : tensor<8x8xf32>
+    %k = stablehlo.add %h, %r1 : tensor<8x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %k : tensor<i32>, tensor<8x8xf32>
+  }
+  return %1#1 : tensor<8x8xf32>
+}
+
+// -----
+
 // The second loop reads two rounds later, so what it reads is not what its round
 // would compute; the loops stay as they are.
 
