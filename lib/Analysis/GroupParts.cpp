@@ -152,6 +152,9 @@ std::vector<GroupPart> Division::run() {
   for (auto [index, value] : llvm::enumerate(yielded->getOperands())) {
     if (!value.getDefiningOp() || !number.insert({value, index}).second)
       return {};
+    // What is stored in place is there once.
+    if (value.getDefiningOp<stablehlo::DynamicUpdateSliceOp>())
+      return {};
     threshold = std::max(threshold, storedBytes(value.getType()) / largeShare);
   }
   SmallVector<Value> large, small;

@@ -285,6 +285,37 @@ Operation *KernelDescription::root() const {
   return root;
 }
 
+stablehlo::DynamicUpdateSliceOp
+KernelDescription::joinedUpdate(size_t result) const {
+  auto update =
+      written[result].getDefiningOp<stablehlo::DynamicUpdateSliceOp>();
+  if (!update || written.size() < 2 ||
+      llvm::is_contained(computed, update.getOperand().getDefiningOp()))
+    return nullptr;
+  return update;
+}
+
+Value KernelDescription::computedFor(size_t result) const {
+  stablehlo::DynamicUpdateSliceOp update = joinedUpdate(result);
+  return update ? update.getUpdate() : written[result];
+}
+
+ArrayRef<int64_t> KernelDescription::points() const {
+  for (size_t result = 0; result < written.size(); ++result)
+    if (!joinedUpdate(result))
+      return shapeOf(written[result]);
+  return shapeOf(computedFor(0));
+}
+
+bool KernelDescription::havePoints() const {
+  auto hasPoints = [&](size_t result) {
+    ArrayRef<int64_t> shape = shapeOf(computedFor(result));
+    return joinedUpdate(result) ? withoutUnits(shape) == withoutUnits(points())
+                                : shape == points();
+  };
+  return !written.empty() && llvm::all_of(llvm::seq(written.size()), hasPoints);
+}
+
 KernelClass KernelDescription::kernelClass() const {
   auto isOther = [&](Operation *op) {
     return !isPointOperation(op) && !reduces(op);
@@ -292,13 +323,7 @@ KernelClass KernelDescription::kernelClass() const {
   if (llvm::any_of(computed, isOther))
     return root() ? KernelClass::root : KernelClass::none;
   if (reduced.empty())
-    return !written.empty() && llvm::all_of(written,
-                                            [&](Value result) {
-                                              return shapeOf(result) ==
-                                                     shapeOf(written.front());
-                                            })
-               ? KernelClass::elementwise
-               : KernelClass::none;
+    return havePoints() ? KernelClass::elementwise : KernelClass::none;
   if (!common)
     return KernelClass::none;
   bool isRow = common->reducesLast();

@@ -25,6 +25,7 @@
 #include "tenon/Fusion/Passes.h"
 
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
+#include "tenon/Dialect/Step/FilledStacks.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/RoundSums.h"
 #include "tenon/Fusion/StaggeredRows.h"
@@ -288,8 +289,22 @@ void Blocks::build() {
                        [&](Value block, ValueRange carried) {
                          return runBlock(builder, block, carried);
                        });
-  values.back().getDefiningOp()->setDiscardableAttrs(
-      before->getDiscardableAttrDictionary());
+  Operation *after = values.back().getDefiningOp();
+  after->setDiscardableAttrs(before->getDiscardableAttrDictionary());
+  // Stacks stay filled, and what a block keeps is written before it is read.
+  SmallVector<int64_t> filled;
+  auto isFilled = [&](unsigned position) {
+    return llvm::is_contained(step::filledStacks(before), int64_t(position));
+  };
+  const auto firstResult = cast<OpResult>(values.front()).getResultNumber();
+  for (auto [index, position] :
+       llvm::enumerate(llvm::concat<unsigned>(ofRounds, ofBlocks)))
+    if (isFilled(position))
+      filled.push_back(int64_t(firstResult + index));
+  for (size_t index = values.size() - kept.size(); index < values.size();
+       ++index)
+    filled.push_back(int64_t(firstResult + index));
+  step::setFilledStacks(after, std::move(filled));
   SmallVector<Value> results(before->getNumResults());
   for (auto [position, value] :
        llvm::zip_first(llvm::concat<unsigned>(ofRounds, ofBlocks), values))

@@ -77,15 +77,23 @@ bool Candidate::isRowBroadcast(stablehlo::BroadcastInDimOp op,
 std::optional<step::GroupKind> Candidate::elementwise() {
   if (results.empty())
     return decline("no result");
-  for (Value result : results)
-    if (shapeOf(result) != shapeOf(results.front()))
-      return decline("results of different shapes");
+  if (!kernel.havePoints())
+    return decline("results of different shapes");
   // What is copied to its readers cannot be taken away from them again.
   bool isAlone = llvm::count_if(operations, [](Operation *op) {
                    return !isFreeToClone(op);
                  }) <= 1;
   for (Operation *op : operations) {
     OperationClass operationClass = classify(op);
+    if (isa<stablehlo::DynamicUpdateSliceOp>(op)) {
+      // In place: what is replaced is nothing that the kernel computes or
+      // reads.
+      if (inside(op->getOperand(0)) || !op->getOperand(0).hasOneUse() ||
+          !op->hasOneUse() ||
+          !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>())
+        return decline("an update of what is computed or read beside it");
+      continue;
+    }
     if (operationClass == OperationClass::view) {
       // Inside one kernel a reshape is index arithmetic; only dimensions of
       // extent 1 make it free.

@@ -37,6 +37,7 @@ void fusion::buildLoopPipeline(OpPassManager &passes,
   functions.addPass(createChooseBlocksPass());
   if (options.merge)
     addLoopChoices(functions, options);
+  functions.addPass(createMarkFilledStacksPass());
   functions.addPass(createBlockLoopsPass(
       {/*stagger=*/options.callLibraries && !options.forGpus}));
 }
@@ -104,6 +105,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   if (options.merge && options.callLibraries)
     functions.addPass(
         createFuseEpiloguesPass({cpu, options.forGpus}, options.machine));
+  if (options.merge && !options.forGpus)
+    functions.addPass(createWriteSlicesPass(options.machine));
 }
 
 void fusion::buildFusionPipeline(OpPassManager &passes,

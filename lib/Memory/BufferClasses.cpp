@@ -13,6 +13,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationClass.h"
+#include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Parts.h"
@@ -45,9 +46,22 @@ namespace {
 /// Whether every reader of `value` in a group's body reads it at the index it
 /// computes itself, down to the yields or, of rows, to the reductions.
 bool readOnlyWhereWritten(Value value, bool inRows = false) {
-  for (Operation *user : value.getUsers()) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
     if (isa<step::YieldOp>(user) || (inRows && isa<stablehlo::ReduceOp>(user)))
       continue;
+    // What another result is updated with, seen with or without dimensions of
+    // extent 1.
+    if (isa<stablehlo::DynamicUpdateSliceOp>(user) &&
+        use.getOperandNumber() == 1)
+      continue;
+    if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(user);
+        reshape && withoutUnits(shapeOf(reshape.getOperand())) ==
+                       withoutUnits(shapeOf(reshape.getResult()))) {
+      if (!readOnlyWhereWritten(reshape.getResult(), inRows))
+        return false;
+      continue;
+    }
     if (classify(user) != OperationClass::pointwise)
       return false;
     if (cast<RankedTensorType>(user->getResult(0).getType()).getShape() !=
@@ -85,7 +99,11 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
   if (isCopy(group))
     return true;
   const step::GroupKind kind = group.getKind();
+  Operation *op = body.getTerminator()->getOperand(result).getDefiningOp();
   const bool inRows = kind == step::GroupKind::row;
+  if (kind == step::GroupKind::elementwise &&
+      isa_and_nonnull<stablehlo::DynamicUpdateSliceOp>(op))
+    return op->getOperand(0) == argument && argument.hasOneUse();
   // A column kernel reads what it updates per column only after its reduction.
   if (inRows || kind == step::GroupKind::elementwise ||
       kind == step::GroupKind::column)
@@ -98,8 +116,6 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
   if (kind != step::GroupKind::generic)
     return false;
   // Updates of a part of their first operand.
-  Value value = body.getTerminator()->getOperand(result);
-  Operation *op = value.getDefiningOp();
   if (!argument.hasOneUse() || *argument.getUsers().begin() != op)
     return false;
   if (isa<stablehlo::DynamicUpdateSliceOp>(op))

@@ -18,6 +18,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/FilledStacks.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -290,6 +291,17 @@ void ProgramWriter::writeTensors() {
   }
 }
 
+/// Whether nothing ever reads what the group computes: stacks start from it
+/// that are written before they are read.
+static bool isNeverRead(step::GroupOp group) {
+  return group.getInputs().empty() && !group->use_empty() &&
+         llvm::all_of(group->getUses(), [](OpOperand &use) {
+           return isa<stablehlo::WhileOp>(use.getOwner()) &&
+                  llvm::is_contained(step::filledStacks(use.getOwner()),
+                                     int64_t(use.getOperandNumber()));
+         });
+}
+
 /// The kernel function with this body; a new one if none is equal.
 StringRef ProgramWriter::kernelFor(step::GroupOp group,
                                    ArrayRef<int64_t> inPlace) {
@@ -297,6 +309,8 @@ StringRef ProgramWriter::kernelFor(step::GroupOp group,
   kernel->setAttr(exec::inPlaceAttrName, builder.getDenseI64ArrayAttr(inPlace));
   if (auto bytes = group->getAttr(step::scratchBytesAttrName))
     kernel->setAttr(exec::scratchBytesAttrName, bytes);
+  if (isNeverRead(group))
+    kernel->setAttr(exec::neverReadAttrName, builder.getUnitAttr());
 
   std::string key;
   llvm::raw_string_ostream stream(key);
@@ -420,6 +434,20 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   PassedArguments passed;
   for (Value operand : group.getInputs())
     passed.add(slice(operand), record.valueOf(operand), PlanRecord::none);
+  KernelDescription kernel(group.getBody().front());
+  // An update beside other results is always in place: it may be that of a
+  // copy.
+  for (auto [index, output] : llvm::enumerate(group.getOutputs()))
+    if (auto update = kernel.joinedUpdate(index);
+        update && inPlace[index] < 0) {
+      auto stack = cast<BlockArgument>(update.getOperand());
+      const unsigned operand = stack.getArgNumber();
+      inPlace[index] = operand;
+      copyTo(group.getInputs()[operand], place(output), record.valueOf(output),
+             group, record.timeOf(group));
+      passed.slices[operand] = slice(output);
+      passed.reads[operand] = record.valueOf(output);
+    }
   for (auto [output, overwritten] :
        llvm::zip_equal(group.getOutputs(), inPlace)) {
     if (overwritten >= 0)
@@ -428,7 +456,6 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
       passed.add(slice(output), PlanRecord::none, record.valueOf(output));
   }
   addScratch(group, passed);
-  KernelDescription kernel(group.getBody().front());
   invoke(group, kernelFor(group, inPlace), passed,
          device.launches.partsFor(kernel.touchedElements(inPlace)));
   return success();

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import compare
+import numpy as np
 import pytest
 from conftest import BUILD, PROCESSOR, Step, Steps, differing, run, smallest_budget, succeed
+from safetensors.numpy import load_file, save_file
 from test_models import judge
 
 NAMES = ("08_lstm", "21_gru", "22_rnn")
@@ -49,6 +52,18 @@ def test_packed_weights(step: Step, tmp_path: Path) -> None:
         assert not differing(expected, step.outputs(tmp_path, program=other)), options
 
 
+def test_rounds_store_what_they_stack(step: Step, tmp_path: Path) -> None:
+    """No kernel only updates a stack, none fills one that is written before it is read, and nothing reads what was not written."""
+    lowered = tmp_path / "lowered.mlir"
+    succeed("compile", step.text, "-o", lowered, "--compile-to=lower")
+    kernels = re.findall(r"func\.func private @kernel_\d+\((.*?)\n  }", lowered.read_text(), re.S)
+    operations = [[name for name in re.findall(r"stablehlo\.(\w+)", kernel) if name != "constant"] for kernel in kernels]
+    assert sum("dynamic_update_slice" in names for names in operations) >= 4
+    assert ["dynamic_update_slice"] not in operations
+    assert sum("exec.never_read" in kernel for kernel in kernels) >= 2
+    assert not differing(step.outputs(tmp_path), step.outputs(tmp_path, "--check-memory"))
+
+
 def test_same_bits(step: Step, tmp_path: Path) -> None:
     """Neither merging operations nor a budget that recomputes over loops changes the order of a sum."""
     expected = step.outputs(tmp_path, "--threads=2")
@@ -58,3 +73,37 @@ def test_same_bits(step: Step, tmp_path: Path) -> None:
     for options in (["--fuse=false"], [f"--memory-budget={budget}"], [f"--memory-budget={int(budget * 1.15)}"]):
         succeed("compile", step.text, "-o", other, *options)
         assert not differing(expected, step.outputs(tmp_path, program=other)), options
+
+
+JOINED = """
+func.func @main(%stack: tensor<3x1x8xf32>, %x: tensor<8xf32>, %i: tensor<i32>) -> (tensor<3x1x8xf32>, tensor<3x1x8xf32>, tensor<8xf32>) {
+  %0:2 = step.group elementwise(%stack, %x, %i) : (tensor<3x1x8xf32>, tensor<8xf32>, tensor<i32>) -> (tensor<3x1x8xf32>, tensor<8xf32>) {
+  ^bb0(%a: tensor<3x1x8xf32>, %b: tensor<8xf32>, %c: tensor<i32>):
+    %d = stablehlo.constant dense<0> : tensor<i32>
+    %e = stablehlo.add %b, %b : tensor<8xf32>
+    %f = stablehlo.reshape %e : (tensor<8xf32>) -> tensor<1x1x8xf32>
+    %g = stablehlo.dynamic_update_slice %a, %f, %c, %d, %d : (tensor<3x1x8xf32>, tensor<1x1x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>)
+        -> tensor<3x1x8xf32>
+    %h = stablehlo.multiply %e, %b : tensor<8xf32>
+    step.yield %g, %h : tensor<3x1x8xf32>, tensor<8xf32>
+  }
+  return %stack, %0#0, %0#1 : tensor<3x1x8xf32>, tensor<3x1x8xf32>, tensor<8xf32>
+}
+"""
+
+
+def test_update_of_a_copy(tmp_path: Path) -> None:
+    """Where the stack is needed as it was, the kernel updates a copy; a place behind the end moves up, as the operation says."""
+    text, compiled, inputs, outputs = (tmp_path / name for name in ("joined.mlir", "joined.tenon", "in.safetensors", "out.safetensors"))
+    text.write_text(JOINED)
+    succeed("compile", text, "--compile-from=group", "-o", compiled)
+    succeed("verify", compiled)
+    stack, x = np.arange(24, dtype=np.float32).reshape(3, 1, 8), np.arange(8, dtype=np.float32) - 3
+    for place, row in ((1, 1), (7, 2)):
+        save_file({"arg0": stack, "arg1": x, "arg2": np.array(place, np.int32)}, inputs)
+        succeed("run", compiled, "--inputs", inputs, "--outputs", outputs, "--check-memory")
+        found = list(load_file(outputs).values())
+        expected = stack.copy()
+        expected[row, 0] = 2 * x
+        for value, right in zip(found, (stack, expected, 2 * x * x)):
+            np.testing.assert_array_equal(value, right)

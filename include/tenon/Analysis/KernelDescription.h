@@ -32,8 +32,8 @@ namespace tenon {
 
 /// Which loops compute a kernel.
 enum class KernelClass {
-  elementwise, // one pass over the elements of the results, which have one
-               // shape
+  elementwise, // one pass over points: the elements of the results, which
+               // have one shape, or of what is stored in place in some of them
   row,         // passes over rows
   column,      // the last dimension is kept: an accumulator per result element
   root,        // whatever its one operation that is no point operation asks for
@@ -121,6 +121,18 @@ public:
   /// columns whose sums one core keeps in registers.
   int64_t units() const;
   int64_t columnsPerUnit() const;
+
+  /// The update that a result is if the kernel has several: it is in place, and
+  /// what is stored at a point is an element of the update. Null for any other
+  /// result.
+  stablehlo::DynamicUpdateSliceOp joinedUpdate(size_t result) const;
+  /// What is computed at a point for a result: the result, or its joined update.
+  mlir::Value computedFor(size_t result) const;
+  /// Of an element-wise kernel: the shape of its points. Joined updates may have
+  /// other dimensions of extent 1.
+  llvm::ArrayRef<int64_t> points() const;
+  /// Whether all results are computed at such points.
+  bool havePoints() const;
 
   /// Whether the kernel is left to obvious loops, one element at a time, which
   /// no care was taken to make fast.

@@ -38,6 +38,10 @@ std::unique_ptr<mlir::Pass> createReadSlicesPass(const target::Target &machine);
 
 /// As above.
 std::unique_ptr<mlir::Pass>
+createWriteSlicesPass(const target::Target &machine);
+
+/// As above.
+std::unique_ptr<mlir::Pass>
 createFormLibraryGroupsPass(FormLibraryGroupsPassOptions options,
                             const target::Target &machine);
 

@@ -72,6 +72,57 @@ def ChooseBlocksPass : Pass<"fusion-choose-blocks", "::mlir::func::FuncOp"> {
   }];
 }
 
+def MarkFilledStacksPass : Pass<"fusion-mark-filled-stacks", "::mlir::func::FuncOp"> {
+  let summary = "say which stacks are written before they are read";
+  let description = [{
+    Of a stack that a counted loop only writes, slice by slice, nobody sees what
+    it starts from. `step.filled` on the loop has the positions of such carried values;
+    what they start from need not be stored.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xf32>) -> tensor<3x8xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %start = stablehlo.constant dense<0.0> : tensor<3x8xf32>
+      %0:3 = stablehlo.while(%i = %zero, %v = %x, %stack = %start) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %t = stablehlo.tanh %v : tensor<8xf32>
+        %r = stablehlo.reshape %t : (tensor<8xf32>) -> tensor<1x8xf32>
+        %s = stablehlo.dynamic_update_slice %stack, %r, %i, %zero : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+        %n = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %n, %t, %s : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      }
+      return %0#2 : tensor<3x8xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<3x8xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %c_0 = stablehlo.constant dense<1> : tensor<i32>
+      %c_1 = stablehlo.constant dense<3> : tensor<i32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<3x8xf32>
+      %0:3 = stablehlo.while(%iterArg = %c, %iterArg_2 = %arg0, %iterArg_3 = %cst) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32> attributes {step.filled = array<i64: 2>}
+      cond {
+        %1 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %1 = stablehlo.tanh %iterArg_2 : tensor<8xf32>
+        %2 = stablehlo.reshape %1 : (tensor<8xf32>) -> tensor<1x8xf32>
+        %3 = stablehlo.dynamic_update_slice %iterArg_3, %2, %iterArg, %c : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+        %4 = stablehlo.add %iterArg, %c_0 : tensor<i32>
+        stablehlo.return %4, %1, %3 : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      }
+      return %0#2 : tensor<3x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
+}
+
 def BlockLoopsPass : Pass<"fusion-block-loops", "::mlir::func::FuncOp"> {
   let summary = "add up several rounds of a loop with one product";
   let description = [{
@@ -114,7 +165,7 @@ def BlockLoopsPass : Pass<"fusion-block-loops", "::mlir::func::FuncOp"> {
       %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<4x4x16xf32>
       %cst_1 = stablehlo.constant dense<0.000000e+00> : tensor<4x4x16xf32>
       %c_2 = stablehlo.constant dense<0> : tensor<i32>
-      %0:4 = stablehlo.while(%iterArg = %c_2, %iterArg_3 = %cst, %iterArg_4 = %cst_0, %iterArg_5 = %cst_1) : tensor<i32>, tensor<16x16xf32>, tensor<4x4x16xf32>, tensor<4x4x16xf32>
+      %0:4 = stablehlo.while(%iterArg = %c_2, %iterArg_3 = %cst, %iterArg_4 = %cst_0, %iterArg_5 = %cst_1) : tensor<i32>, tensor<16x16xf32>, tensor<4x4x16xf32>, tensor<4x4x16xf32> attributes {step.filled = array<i64: 2, 3>}
       cond {
         %c_6 = stablehlo.constant dense<2> : tensor<i32>
         %1 = stablehlo.compare LT, %iterArg, %c_6, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -819,6 +870,93 @@ def ReadSlicesPass : Pass<"fusion-read-slices", "::mlir::func::FuncOp"> {
         stablehlo.return %2, %1 : tensor<i32>, tensor<8xf32>
       }
       return %0#1 : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
+}
+
+def WriteSlicesPass : Pass<"fusion-write-slices", "::mlir::func::FuncOp"> {
+  let summary = "write slices of stacks where they are made";
+  let description = [{
+    Where a round stores what an element-wise kernel computes in a slice of a
+    stack, the kernel does that itself, in place. It also stores what the round
+    begins with, if it computes what the next one begins with.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<3x8xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %start = step.group elementwise() : () -> tensor<3x8xf32> {
+        %a = stablehlo.constant dense<0.0> : tensor<3x8xf32>
+        step.yield %a : tensor<3x8xf32>
+      }
+      %0:3 = stablehlo.while(%i = %zero, %v = %x, %stack = %start) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      cond {
+        %more = step.group elementwise(%i) : (tensor<i32>) -> tensor<i1> {
+        ^bb0(%a: tensor<i32>):
+          %b = stablehlo.constant dense<3> : tensor<i32>
+          %c = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          step.yield %c : tensor<i1>
+        }
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %n = step.group elementwise(%i) : (tensor<i32>) -> tensor<i32> {
+        ^bb0(%a: tensor<i32>):
+          %b = stablehlo.constant dense<1> : tensor<i32>
+          %c = stablehlo.add %a, %b : tensor<i32>
+          step.yield %c : tensor<i32>
+        }
+        %m = step.group elementwise(%v, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+        ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+          %c = stablehlo.multiply %a, %b : tensor<8xf32>
+          step.yield %c : tensor<8xf32>
+        }
+        %r = stablehlo.reshape %m : (tensor<8xf32>) -> tensor<1x8xf32>
+        %s = step.group generic(%stack, %r, %i) : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>) -> tensor<3x8xf32> {
+        ^bb0(%a: tensor<3x8xf32>, %b: tensor<1x8xf32>, %c: tensor<i32>):
+          %d = stablehlo.constant dense<0> : tensor<i32>
+          %e = stablehlo.dynamic_update_slice %a, %b, %c, %d : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+          step.yield %e : tensor<3x8xf32>
+        }
+        stablehlo.return %n, %m, %s : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      }
+      return %0#2 : tensor<3x8xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<3x8xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %0 = step.group  elementwise() : () -> tensor<3x8xf32> {
+        %cst = stablehlo.constant dense<0.000000e+00> : tensor<3x8xf32>
+        step.yield %cst : tensor<3x8xf32>
+      }
+      %1:3 = stablehlo.while(%iterArg = %c, %iterArg_0 = %arg0, %iterArg_1 = %0) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      cond {
+        %2 = step.group  elementwise(%iterArg) : (tensor<i32>) -> tensor<i1> {
+        ^bb0(%arg2: tensor<i32>):
+          %c_2 = stablehlo.constant dense<3> : tensor<i32>
+          %3 = stablehlo.compare LT, %arg2, %c_2, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          step.yield %3 : tensor<i1>
+        }
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %2 = step.group  elementwise(%iterArg) : (tensor<i32>) -> tensor<i32> {
+        ^bb0(%arg2: tensor<i32>):
+          %c_2 = stablehlo.constant dense<1> : tensor<i32>
+          %4 = stablehlo.add %arg2, %c_2 : tensor<i32>
+          step.yield %4 : tensor<i32>
+        }
+        %3:2 = step.group  elementwise(%iterArg_0, %arg1, %iterArg_1, %iterArg) : (tensor<8xf32>, tensor<8xf32>, tensor<3x8xf32>, tensor<i32>) -> (tensor<8xf32>, tensor<3x8xf32>) {
+        ^bb0(%arg2: tensor<8xf32>, %arg3: tensor<8xf32>, %arg4: tensor<3x8xf32>, %arg5: tensor<i32>):
+          %4 = stablehlo.multiply %arg2, %arg3 : tensor<8xf32>
+          %5 = stablehlo.reshape %4 : (tensor<8xf32>) -> tensor<1x8xf32>
+          %c_2 = stablehlo.constant dense<0> : tensor<i32>
+          %6 = stablehlo.dynamic_update_slice %arg4, %5, %arg5, %c_2 : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+          step.yield %4, %6 : tensor<8xf32>, tensor<3x8xf32>
+        }
+        stablehlo.return %2, %3#0, %3#1 : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      }
+      return %1#2 : tensor<3x8xf32>
     }
     ```
   }];

@@ -1,7 +1,8 @@
 //===- ElementwiseTemplate.cpp - One pass over the results' elements ------===//
 //
 // All results have one shape; for each index every result is computed and then
-// stored. The last dimensions are walked as one, 16 elements at a time, as many
+// stored. What is stored into a slice of a result, in place, has that shape,
+// too. The last dimensions are walked as one, 16 elements at a time, as many
 // of them as keep the operands' accesses contiguous: with all of them merged
 // there are no short rows, but an operand that is broadcast along some needs
 // indices divided out again. Variant v keeps the first v dimensions as loops of
@@ -103,7 +104,7 @@ std::optional<std::pair<Box, Box>> cut(KernelBuilder &k, const Box &box) {
   KernelBuilder trial(k.source, function, k.scratchParts, k.instructions);
   trial.algebra.lanes = 1;
 
-  int64_t rowLength = withoutUnits(k.results.front().shape).back();
+  int64_t rowLength = withoutUnits(k.source.kernel.points()).back();
   Indices indices;
   llvm::DenseMap<AtomId, size_t> dimOf;
   for (auto [dim, low, extent] : llvm::enumerate(box.low, box.extents)) {
@@ -114,7 +115,7 @@ std::optional<std::pair<Box, Box>> cut(KernelBuilder &k, const Box &box) {
   }
   for (unsigned i = 0; i < trial.results.size(); ++i)
     trial.points.at(trial.resultValue(i),
-                    withUnitDimensions(trial.results[i].shape, indices));
+                    withUnitDimensions(shapeOf(trial.resultValue(i)), indices));
 
   for (auto &[expression, extent] : trial.points.conditions) {
     if (expression.terms.size() != 1)
@@ -155,7 +156,7 @@ bool mayAsk(Operation &op) {
 }
 
 SmallVector<Box> boxesOf(KernelBuilder &k) {
-  Box whole(k.results.front().shape);
+  Box whole(k.source.kernel.points());
   if (whole.points() < pointsWorthCutting ||
       llvm::none_of(k.source.operations(), mayAsk))
     return {whole};
@@ -180,7 +181,7 @@ SmallVector<Box> boxesOf(KernelBuilder &k) {
 //===----------------------------------------------------------------------===//
 
 void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
-  ArrayRef<int64_t> shape = k.results.front().shape;
+  ArrayRef<int64_t> shape = k.source.kernel.points();
   SmallVector<int64_t> whole = withoutUnits(shape);
   LoopShape loops(shape, box, kept);
   k.algebra.lanes = loops.inner == 1 ? 1 : vectorLanes;
@@ -215,12 +216,12 @@ void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
 //===----------------------------------------------------------------------===//
 
 Demand demand(const KernelSource &source) {
-  ArrayRef<int64_t> shape = shapeOf(source.results().front());
+  ArrayRef<int64_t> shape = source.kernel.points();
   return {LoopShape(shape, Box(shape), 0).units(), 0};
 }
 
 unsigned variants(const KernelSource &source) {
-  size_t dims = withoutUnits(shapeOf(source.results().front())).size();
+  size_t dims = withoutUnits(source.kernel.points()).size();
   return std::max<size_t>(dims, 1);
 }
 

@@ -14,11 +14,12 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-extern const Template updateTemplate, transposeTemplate, elementwiseTemplate,
-    rowTemplate, columnTemplate, contractionTemplate, scatterTemplate,
-    reduceWindowTemplate, selectAndScatterTemplate, sortTemplate, topKTemplate,
-    randomTemplate, attentionTemplate, attentionGradientTemplate,
-    tileAttentionTemplate, tileAttentionGradientTemplate;
+extern const Template neverReadTemplate, updateTemplate, transposeTemplate,
+    elementwiseTemplate, rowTemplate, columnTemplate, contractionTemplate,
+    scatterTemplate, reduceWindowTemplate, selectAndScatterTemplate,
+    sortTemplate, topKTemplate, randomTemplate, attentionTemplate,
+    attentionGradientTemplate, tileAttentionTemplate,
+    tileAttentionGradientTemplate;
 
 namespace {
 
@@ -77,11 +78,11 @@ private:
 VectorSchedules::VectorSchedules(const Instructions &instructions,
                                  int64_t mostParts) {
   for (const Template *chosen :
-       {&updateTemplate, &transposeTemplate, &elementwiseTemplate, &rowTemplate,
-        &columnTemplate, &contractionTemplate, &scatterTemplate,
-        &reduceWindowTemplate, &selectAndScatterTemplate, &sortTemplate,
-        &topKTemplate, &randomTemplate, &attentionTemplate,
-        &attentionGradientTemplate}) {
+       {&neverReadTemplate, &updateTemplate, &transposeTemplate,
+        &elementwiseTemplate, &rowTemplate, &columnTemplate,
+        &contractionTemplate, &scatterTemplate, &reduceWindowTemplate,
+        &selectAndScatterTemplate, &sortTemplate, &topKTemplate,
+        &randomTemplate, &attentionTemplate, &attentionGradientTemplate}) {
     owned.push_back(
         std::make_unique<VectorSchedule>(*chosen, instructions, mostParts));
     all.push_back(owned.back().get());

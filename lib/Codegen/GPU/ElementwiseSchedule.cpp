@@ -29,7 +29,7 @@ constexpr int64_t threadsPerBlock = 256;
 constexpr int64_t manyBlocks = 512;
 
 int64_t elementsOf(const KernelSource &source) {
-  return elementCount(shapeOf(source.results().front()));
+  return elementCount(source.kernel.points());
 }
 
 int64_t longestVector(const KernelSource &source) {
@@ -144,7 +144,7 @@ private:
                                           levels.current(), lanes));
   }
   Indices indicesOf(const IndexExpression &element) {
-    ArrayRef<int64_t> shape = results.front().shape;
+    ArrayRef<int64_t> shape = source.kernel.points();
     return withUnitDimensions(
         shape, algebra.delinearize(element, withoutUnits(shape)));
   }

@@ -7,6 +7,7 @@
 #include "tenon/Codegen/Loops/DistinctKernels.h"
 
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/OutlineKernel.h"
 
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -24,9 +25,9 @@ static std::string contentOf(func::FuncOp kernel) {
                     StringAttr::get(kernel.getContext(), "kernel"));
   kept.emplace_back(copy->getFunctionTypeAttrName(),
                     TypeAttr::get(kernel.getFunctionType()));
-  if (Attribute inPlace = kernel->getAttr(exec::inPlaceAttrName))
-    kept.emplace_back(
-        StringAttr::get(kernel.getContext(), exec::inPlaceAttrName), inPlace);
+  for (StringRef name : {exec::inPlaceAttrName, exec::neverReadAttrName})
+    if (Attribute value = kernel->getAttr(name))
+      kept.emplace_back(StringAttr::get(kernel.getContext(), name), value);
   (*copy)->setAttrs(DictionaryAttr::get(kernel.getContext(), kept));
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -7,6 +7,7 @@
 #include "tenon/Codegen/Loops/KernelNest.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/ReduceTree.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -114,10 +115,22 @@ bool KernelNest::isWritten(unsigned argument) {
   });
 }
 
-Value KernelNest::resultValue(unsigned i) const { return source.results()[i]; }
+Value KernelNest::resultValue(unsigned i) const {
+  return source.kernel.computedFor(i);
+}
 
 void KernelNest::storeResult(unsigned i, ArrayRef<IndexExpression> indices,
                              Element element) {
+  if (auto update = source.kernel.joinedUpdate(i)) {
+    ArrayRef<int64_t> shape = results[i].shape;
+    Indices place;
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      place.push_back(
+          indices[dim] +
+          points.clampedIndex(update.getStartIndices()[dim], {},
+                              shape[dim] - shapeOf(update.getUpdate())[dim]));
+    return points.store(results[i], algebra.linearize(place, shape), element);
+  }
   points.store(results[i], algebra.linearize(indices, results[i].shape),
                element);
 }
@@ -145,14 +158,24 @@ void KernelNest::storePart(Value value, ArrayRef<IndexExpression> indices,
 }
 
 void KernelNest::emitPoints(ArrayRef<Indices> places) {
+  // What is updated may have other dimensions of extent 1.
+  auto indicesOf = [&](unsigned i, const Indices &indices) {
+    if (!source.kernel.joinedUpdate(i))
+      return indices;
+    Indices essential;
+    for (auto [index, extent] : llvm::zip(indices, source.kernel.points()))
+      if (extent != 1)
+        essential.push_back(index);
+    return withUnitDimensions(shapeOf(resultValue(i)), essential);
+  };
   SmallVector<Element> elements;
   for (const Indices &indices : places)
     for (unsigned i = 0; i < results.size(); ++i)
-      elements.push_back(points.at(resultValue(i), indices));
+      elements.push_back(points.at(resultValue(i), indicesOf(i, indices)));
   const Element *next = elements.begin();
   for (const Indices &indices : places)
     for (unsigned i = 0; i < results.size(); ++i)
-      storeResult(i, indices, *next++);
+      storeResult(i, indicesOf(i, indices), *next++);
 }
 
 } // namespace tenon::codegen

@@ -50,14 +50,15 @@ public:
 
   /// Whether a result is the argument of that number, which may be an operand.
   bool isWritten(unsigned argument);
-  /// Stores result `i` at an index.
+  /// Stores result `i` at an index, of a joined update at an index of that.
   void storeResult(unsigned i, llvm::ArrayRef<IndexExpression> indices,
                    Element element);
   /// Stores an element of `value`, a result or a part of one
   /// (KernelSource::indexOfResult).
   void storePart(mlir::Value value, llvm::ArrayRef<IndexExpression> indices,
                  Element element);
-  /// The function's terminator operands, in the order of the results.
+  /// What is computed for result `i`: the function's terminator operand, or the
+  /// update that it joins (KernelDescription::computedFor).
   mlir::Value resultValue(unsigned i) const;
   /// Computes all results at these indices before storing any: a result may
   /// overwrite an operand that another one reads.

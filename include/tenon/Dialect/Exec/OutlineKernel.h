@@ -14,6 +14,10 @@
 
 namespace tenon::exec {
 
+/// On a kernel function: what it computes is never read, so it need not store
+/// anything.
+inline constexpr llvm::StringLiteral neverReadAttrName = "exec.never_read";
+
 /// A private function `@kernel` outside any module, with the group's operands
 /// as arguments, its results as results, a copy of its body, and its kind.
 mlir::OwningOpRef<mlir::func::FuncOp> outlineKernel(step::GroupOp group);
