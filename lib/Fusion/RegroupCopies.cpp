@@ -12,12 +12,9 @@
 #include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
-#include "tenon/Fusion/GroupLegality.h"
+#include "tenon/Fusion/JoinGroups.h"
 
-#include "mlir/IR/Dominance.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -33,12 +30,6 @@ using namespace tenon;
 using namespace tenon::fusion;
 
 namespace {
-
-bool isLoopKernel(step::GroupOp group) {
-  return group.getKind() == step::GroupKind::elementwise ||
-         group.getKind() == step::GroupKind::row ||
-         group.getKind() == step::GroupKind::column;
-}
 
 /// The one group that reads what `copy` computes, if it is the next to run.
 step::GroupOp onlyReader(step::GroupOp copy) {
@@ -74,44 +65,6 @@ int64_t bytesKeptLonger(step::GroupOp copy, step::GroupOp reader) {
   for (Value result : copy->getResults())
     bytes -= storedBytes(result.getType());
   return bytes;
-}
-
-/// Both bodies in one group, where the reader is; its kind is yet to be found.
-step::GroupOp join(step::GroupOp copy, step::GroupOp reader) {
-  OpBuilder builder(reader);
-  llvm::SetVector<Value> inputs(copy.getInputs().begin(),
-                                copy.getInputs().end());
-  for (Value input : reader.getInputs())
-    if (input.getDefiningOp() != copy)
-      inputs.insert(input);
-  auto joined = step::GroupOp::create(
-      builder,
-      FusedLoc::get(copy.getContext(), {copy.getLoc(), reader.getLoc()}),
-      reader.getResultTypes(), inputs.getArrayRef(), reader.getKind());
-  Block *body = builder.createBlock(&joined.getBody());
-  IRMapping values; // inside, and what is read outside
-  for (Value input : inputs)
-    values.map(input, body->addArgument(input.getType(), input.getLoc()));
-  for (step::GroupOp group : {copy, reader}) {
-    IRMapping inside;
-    for (auto [input, argument] : llvm::zip_equal(
-             group.getInputs(), group.getBody().front().getArguments()))
-      inside.map(argument, values.lookup(input));
-    for (Operation &op : group.bodyOperations())
-      builder.clone(op, inside);
-    Operation *yield = group.getBody().front().getTerminator();
-    if (group == reader) {
-      builder.clone(*yield, inside);
-      break;
-    }
-    for (auto [result, value] :
-         llvm::zip_equal(group->getResults(), yield->getOperands()))
-      values.map(result, inside.lookup(value));
-  }
-  IRRewriter rewriter(builder);
-  DominanceInfo dominance(joined);
-  eliminateCommonSubExpressions(rewriter, dominance, joined);
-  return joined;
 }
 
 /// What the plan says of the two, for the group that does both.
@@ -175,11 +128,9 @@ private:
             reader->hasAttr(step::nodeAttrName) ||
         bytesKeptLonger(copy, reader) > 0)
       return;
-    step::GroupOp joined = join(copy, reader);
-    auto kind = kindOf(KernelDescription(joined.getBody().front()));
-    if (!kind)
-      return joined.erase();
-    joined.setKind(*kind);
+    step::GroupOp joined = joinGroups(copy, reader, /*keepsFirst=*/false);
+    if (!joined)
+      return;
     double together = cost::costOf(joined, machine).seconds;
     double apart = cost::costOf(copy, machine).seconds +
                    cost::costOf(reader, machine).seconds;

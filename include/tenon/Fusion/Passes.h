@@ -55,6 +55,9 @@ std::unique_ptr<mlir::Pass>
 createFinishProductsPass(const target::Target &machine);
 
 /// As above.
+std::unique_ptr<mlir::Pass> createShareReadsPass(const target::Target &machine);
+
+/// As above.
 std::unique_ptr<mlir::Pass>
 createRegroupCopiesPass(const target::Target &machine);
 

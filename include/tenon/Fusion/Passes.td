@@ -963,6 +963,46 @@ def WriteSlicesPass : Pass<"fusion-write-slices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
 }
 
+def ShareReadsPass : Pass<"fusion-share-reads", "::mlir::func::FuncOp"> {
+  let summary = "merge kernels that read the same";
+  let description = [{
+    For GPUs, after groups were formed and products finished. Two kernels of
+    elements or rows that need nothing of each other become one if both read a
+    value that is as large as what they compute, at most five groups stand
+    between them, a template emits both as one kernel, and that is predicted to
+    take less time. What needs the first of them then runs behind both.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8x64xf32>, %g: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+      %0 = step.group elementwise(%x) : (tensor<8x64xf32>) -> tensor<8x64xf32> {
+      ^bb0(%a: tensor<8x64xf32>):
+        %t = stablehlo.tanh %a : tensor<8x64xf32>
+        step.yield %t : tensor<8x64xf32>
+      }
+      %1 = step.group elementwise(%g, %x) : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32> {
+      ^bb0(%a: tensor<8x64xf32>, %b: tensor<8x64xf32>):
+        %t = stablehlo.tanh %b : tensor<8x64xf32>
+        %m = stablehlo.multiply %a, %t : tensor<8x64xf32>
+        step.yield %m : tensor<8x64xf32>
+      }
+      return %0, %1 : tensor<8x64xf32>, tensor<8x64xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8x64xf32>, %arg1: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+      %0:2 = step.group elementwise(%arg0, %arg1) : (tensor<8x64xf32>, tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+      ^bb0(%arg2: tensor<8x64xf32>, %arg3: tensor<8x64xf32>):
+        %1 = stablehlo.tanh %arg2 : tensor<8x64xf32>
+        %2 = stablehlo.multiply %arg3, %1 : tensor<8x64xf32>
+        step.yield %1, %2 : tensor<8x64xf32>, tensor<8x64xf32>
+      }
+      return %0#0, %0#1 : tensor<8x64xf32>, tensor<8x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
+}
+
 def RegroupCopiesPass : Pass<"fusion-regroup-copies", "::mlir::func::FuncOp"> {
   let summary = "merge what is computed again with its only reader";
   let description = [{

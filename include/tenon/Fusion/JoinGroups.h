@@ -1,0 +1,27 @@
+//===- JoinGroups.h - Two groups that were written become one ------------===//
+//
+// For passes behind `fusion-form-groups`, which find two kernels that would be
+// better one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_FUSION_JOINGROUPS_H
+#define TENON_FUSION_JOINGROUPS_H
+
+#include "tenon/Dialect/Step/Step.h"
+
+namespace tenon::fusion {
+
+/// Whether a template of loops emits the group, so that it may hold more.
+bool isLoopKernel(step::GroupOp group);
+
+/// A group where `second` is that computes what both do, each value once. It
+/// has the results of `first`, if these are kept, and then those of `second`,
+/// which may read results of `first`. Null if no template emits it. Both groups
+/// stay.
+step::GroupOp joinGroups(step::GroupOp first, step::GroupOp second,
+                         bool keepsFirst);
+
+} // namespace tenon::fusion
+
+#endif // TENON_FUSION_JOINGROUPS_H

@@ -1,0 +1,72 @@
+//===- JoinGroups.cpp - Two groups that were written become one ----------===//
+//
+// See JoinGroups.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/JoinGroups.h"
+
+#include "tenon/Fusion/GroupLegality.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tenon;
+
+bool fusion::isLoopKernel(step::GroupOp group) {
+  return group.getKind() == step::GroupKind::elementwise ||
+         group.getKind() == step::GroupKind::row ||
+         group.getKind() == step::GroupKind::column;
+}
+
+step::GroupOp fusion::joinGroups(step::GroupOp first, step::GroupOp second,
+                                 bool keepsFirst) {
+  OpBuilder builder(second);
+  llvm::SetVector<Value> inputs(first.getInputs().begin(),
+                                first.getInputs().end());
+  for (Value input : second.getInputs())
+    if (input.getDefiningOp() != first)
+      inputs.insert(input);
+  SmallVector<Type> types;
+  if (keepsFirst)
+    llvm::append_range(types, first.getResultTypes());
+  llvm::append_range(types, second.getResultTypes());
+  auto joined = step::GroupOp::create(
+      builder,
+      FusedLoc::get(first.getContext(), {first.getLoc(), second.getLoc()}),
+      types, inputs.getArrayRef(), second.getKind());
+  Block *body = builder.createBlock(&joined.getBody());
+  IRMapping values; // inside, and what is read outside
+  for (Value input : inputs)
+    values.map(input, body->addArgument(input.getType(), input.getLoc()));
+  SmallVector<Value> yielded;
+  for (step::GroupOp group : {first, second}) {
+    IRMapping inside;
+    for (auto [input, argument] : llvm::zip_equal(
+             group.getInputs(), group.getBody().front().getArguments()))
+      inside.map(argument, values.lookup(input));
+    for (Operation &op : group.bodyOperations())
+      builder.clone(op, inside);
+    Operation *yield = group.getBody().front().getTerminator();
+    for (auto [result, value] :
+         llvm::zip_equal(group->getResults(), yield->getOperands())) {
+      values.map(result, inside.lookup(value));
+      if (group == second || keepsFirst)
+        yielded.push_back(inside.lookup(value));
+    }
+  }
+  step::YieldOp::create(builder, second.getLoc(), yielded);
+  IRRewriter rewriter(builder);
+  DominanceInfo dominance(joined);
+  eliminateCommonSubExpressions(rewriter, dominance, joined);
+  auto kind = kindOf(KernelDescription(joined.getBody().front()));
+  if (!kind) {
+    joined.erase();
+    return nullptr;
+  }
+  joined.setKind(*kind);
+  return joined;
+}

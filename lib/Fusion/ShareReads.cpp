@@ -1,0 +1,164 @@
+//===- ShareReads.cpp - Kernels that read the same become one ------------===//
+//
+// Groups are formed along values that one computes and another reads. Two that
+// need nothing of each other but read the same values would read them twice:
+//
+//   g = gelu(h)         computed again, for the gradient of the weights behind
+//   ...
+//   d = dy * gelu'(h)   the gradient
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Cost/GroupCost.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/JoinGroups.h"
+#include "tenon/Target/GpuArchitectures.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tenon::fusion {
+#define GEN_PASS_DEF_SHAREREADSPASS
+#include "tenon/Fusion/Passes.h.inc"
+} // namespace tenon::fusion
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+
+namespace {
+
+/// How many groups apart two kernels may be in the program. What the one waits
+/// for the other waits for, too, and its results with it.
+constexpr int farthest = 6;
+
+/// Sums over columns stay kernels of their own: launches of them are gathered
+/// later, and until then each is free to run when it frees most.
+bool mayShare(step::GroupOp group) {
+  return isLoopKernel(group) && group.getKind() != step::GroupKind::column;
+}
+
+/// Whether both read a value that is as large as anything they compute.
+bool readSame(step::GroupOp first, step::GroupOp second) {
+  int64_t most = 0;
+  for (step::GroupOp group : {first, second})
+    for (Value result : group.getOutputs())
+      most = std::max(most, elementCount(shapeOf(result)));
+  return llvm::any_of(second.getInputs(), [&](Value input) {
+    return elementCount(shapeOf(input)) >= most &&
+           llvm::is_contained(first.getInputs(), input);
+  });
+}
+
+/// What stands between the two groups and needs the first one; nothing if the
+/// second one needs it, too.
+std::optional<SmallVector<Operation *>> waitingFor(step::GroupOp first,
+                                                   step::GroupOp second) {
+  llvm::SmallDenseSet<Operation *, 16> needing = {first};
+  auto needs = [&](Operation *op) {
+    return op
+        ->walk([&](Operation *inner) {
+          return llvm::any_of(inner->getOperands(),
+                              [&](Value operand) {
+                                return needing.contains(
+                                    operand.getDefiningOp());
+                              })
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  SmallVector<Operation *> waiting;
+  for (Operation *op = first->getNextNode(); op != second;
+       op = op->getNextNode())
+    if (needs(op)) {
+      needing.insert(op);
+      waiting.push_back(op);
+    }
+  if (needs(second))
+    return std::nullopt;
+  return waiting;
+}
+
+struct ShareReads : public fusion::impl::ShareReadsPassBase<ShareReads> {
+  using ShareReadsPassBase::ShareReadsPassBase;
+  explicit ShareReads(const target::Target &machine) : machine(machine) {}
+
+  void runOnOperation() override {
+    SmallVector<Block *> blocks = {&getOperation().getBody().front()};
+    getOperation().walk([&](Operation *op) {
+      if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+        for (Region &region : op->getRegions())
+          blocks.push_back(&region.front());
+    });
+    for (Block *block : blocks)
+      for (Operation *op = &block->front(); op; op = op->getNextNode())
+        if (auto group = dyn_cast<step::GroupOp>(op); group && mayShare(group))
+          while (step::GroupOp joined = joinWithEarlier(group))
+            op = group = joined;
+  }
+
+private:
+  /// The group and a kernel before it in one; null if there is none to join.
+  step::GroupOp joinWithEarlier(step::GroupOp group) {
+    int apart = 0;
+    for (Operation *op = group->getPrevNode(); op; op = op->getPrevNode())
+      if (auto earlier = dyn_cast<step::GroupOp>(op)) {
+        if (++apart > farthest)
+          break;
+        if (mayShare(earlier) && readSame(earlier, group))
+          if (step::GroupOp joined = join(earlier, group))
+            return joined;
+      }
+    return nullptr;
+  }
+
+  step::GroupOp join(step::GroupOp first, step::GroupOp second) {
+    auto waiting = waitingFor(first, second);
+    step::GroupOp joined =
+        waiting ? joinGroups(first, second, /*keepsFirst=*/true) : nullptr;
+    if (!joined)
+      return nullptr;
+    const double together = cost::costOf(joined, machine).seconds,
+                 apart = cost::costOf(first, machine).seconds +
+                         cost::costOf(second, machine).seconds;
+    if (together >= apart) {
+      joined.erase();
+      return nullptr;
+    }
+    remark::passed(
+        joined.getLoc(),
+        remark::RemarkOpts::name("SharedRead").category("fusion-share-reads"))
+        << remark::add("{0}",
+                       llvm::formatv("two kernels read the same: predicted to "
+                                     "take {0:f2} us in one, {1:f2} us in two",
+                                     together * 1e6, apart * 1e6)
+                           .str());
+    Operation *behind = joined;
+    for (Operation *op : *waiting) {
+      op->moveAfter(behind);
+      behind = op;
+    }
+    const unsigned results = first.getNumResults();
+    first->replaceAllUsesWith(joined.getOutputs().take_front(results));
+    second->replaceAllUsesWith(joined.getOutputs().drop_front(results));
+    first.erase();
+    second.erase();
+    return joined;
+  }
+
+  /// By default one whose times resemble those of other GPUs.
+  target::Target machine =
+      target::builtInTarget(*target::gpuArchitectureNamed("sm_90"));
+};
+
+} // namespace
+
+std::unique_ptr<Pass>
+fusion::createShareReadsPass(const target::Target &machine) {
+  return std::make_unique<ShareReads>(machine);
+}
