@@ -12,9 +12,11 @@ using namespace mlir;
 using namespace tenon;
 
 void collectives::buildCollectivesPipeline(OpPassManager &passes,
-                                           int64_t bucketBytes) {
+                                           int64_t bucketBytes,
+                                           bool mergesEqual) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
-  functions.addPass(createMergeEqualPass());
+  if (mergesEqual)
+    functions.addPass(createMergeEqualPass());
   functions.addPass(createReduceOncePass());
   functions.addPass(createBucketSumsPass({bucketBytes}));
 }

@@ -131,6 +131,7 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
   sharding::Prices prices(mesh, run.resolved.machine);
   OwningOpRef<ModuleOp> whole = program.module->clone();
   sharding::StepPrice price;
+  const bool mergesEqual = !plan.copies;
   if (failed(sharding::partition(*program.module, mesh, std::move(plan),
                                  &prices, &price)))
     return run.blame;
@@ -153,7 +154,7 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
   if (ExitCode code = run.runPasses(*program.module,
                                     [&](OpPassManager &passes) {
                                       collectives::buildCollectivesPipeline(
-                                          passes, bucketBytes);
+                                          passes, bucketBytes, mergesEqual);
                                     });
       code != exitOk)
     return code;

@@ -39,6 +39,10 @@ constexpr size_t mostOrderedAxes = 2;
 /// How long to search, in million numbers of tables that are looked at: so many
 /// times each number of the problem, within bounds.
 constexpr int64_t sweeps = 20'000, leastEffort = 20, mostEffort = 1000;
+/// So many times as long where that finds nothing within a limit, or nothing
+/// near the bound.
+constexpr int64_t longerSearch = 12;
+constexpr double nearBound = 0.02;
 
 /// Calls `visit` with every way to put whole axes into lists, at most one list
 /// per axis.
@@ -218,6 +222,8 @@ public:
     finishProblem();
     shrinkCosts();
     choice.problem.limit = limit;
+    if (limit)
+      choice.plan.copies.emplace();
     if (auto wrong = solver::validateShardingProblem(choice.problem)) {
       main.emitError() << "no layouts are chosen: " << *wrong;
       return std::nullopt;
@@ -594,33 +600,14 @@ private:
         if (cost < ShardingProblem::forbidden)
           cost = (cost + 500) / 1000;
     };
-    while (sumOfLargest() >= ShardingProblem::forbidden / 2) {
+    while (solver::sumOfLargestCosts(problem) >=
+           ShardingProblem::forbidden / 2) {
       for (ShardingProblem::Node &node : problem.nodes)
         shrink(node.costs);
       for (std::vector<int64_t> &table : problem.tables)
         shrink(table);
       choice.costsPerSecond /= 1000;
     }
-  }
-
-  /// What the dearest of everything costs.
-  __int128 sumOfLargest() const {
-    auto largestOf = [](ArrayRef<int64_t> costs) {
-      int64_t largest = 0;
-      for (int64_t cost : costs)
-        if (cost < ShardingProblem::forbidden)
-          largest = std::max(largest, cost);
-      return largest;
-    };
-    std::vector<int64_t> ofTables;
-    for (const std::vector<int64_t> &table : choice.problem.tables)
-      ofTables.push_back(largestOf(table));
-    __int128 sum = 0;
-    for (const ShardingProblem::Node &node : choice.problem.nodes)
-      sum += largestOf(node.costs);
-    for (const ShardingProblem::Edge &edge : choice.problem.edges)
-      sum += ofTables[edge.table];
-    return sum;
   }
 
   /// The least bytes that any choice has at the fullest time, as far as nodes
@@ -639,6 +626,11 @@ private:
     return peak;
   }
 
+  static bool isNearBound(const solver::ShardingSolution &solution) {
+    return solution.valid &&
+           double(solution.cost) <= double(solution.bound) * (1 + nearBound);
+  }
+
   /// Where nothing is within the limit, the least that is found somewhat above
   /// it: what a rank needs is an estimate here.
   void solve() {
@@ -649,10 +641,20 @@ private:
     options.effort =
         std::clamp(numbers * sweeps / 1'000'000, leastEffort, mostEffort);
     choice.solution = solver::solveSharding(choice.problem, options);
+    const int64_t least = leastPeak();
+    if (choice.problem.limit && *choice.problem.limit >= least &&
+        !isNearBound(choice.solution)) {
+      options.effort *= longerSearch;
+      solver::ShardingSolution longer =
+          solver::solveSharding(choice.problem, options);
+      options.effort /= longerSearch;
+      if (longer.valid &&
+          (!choice.solution.valid || longer.cost <= choice.solution.cost))
+        choice.solution = std::move(longer);
+    }
     if (choice.solution.valid)
       return;
     choice.isWithinLimit = false;
-    const int64_t least = leastPeak();
     for (int64_t percent : {101, 110, 125, 150, 200, 400}) {
       choice.problem.limit = least / 100 * percent + percent;
       if (*choice.problem.limit <= 0)
@@ -667,8 +669,12 @@ private:
 
   void readBack() {
     auto &values = choice.plan.layouts.values;
-    for (auto &[value, node] : nodeOf)
-      values[value] = moves.layout(chosenWay(node).layout);
+    for (auto &[value, node] : nodeOf) {
+      const ValueWay &way = chosenWay(node);
+      values[value] = moves.layout(way.layout);
+      if (choice.plan.copies && way.copy != ValueWay::none)
+        (*choice.plan.copies)[value] = moves.layout(way.copy);
+    }
     for (auto [at, node] : llvm::enumerate(nodes))
       if (node.op)
         choice.plan.axes[node.op] = node.axes[choice.solution.strategies[at]];

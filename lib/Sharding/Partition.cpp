@@ -51,8 +51,8 @@ public:
   Partitioner(func::FuncOp from, func::FuncOp to, const Mesh &mesh,
               LayoutPlan plan, const Prices *prices)
       : from(from), mesh(mesh), wanted(std::move(plan.layouts)),
-        planned(std::move(plan.axes)), prices(prices),
-        entry(to.addEntryBlock()), code(mesh, *entry),
+        planned(std::move(plan.axes)), copies(std::move(plan.copies)),
+        prices(prices), entry(to.addEntryBlock()), code(mesh, *entry),
         builder(from.getLoc(), from.getContext()) {}
 
   LogicalResult run() {
@@ -118,8 +118,10 @@ private:
     FactorAxes axes = choose(op, rule);
     if (prices)
       price.compute += runs * prices->secondsOf(op, rule, axes);
-    for (auto [value, part] :
-         llvm::zip_equal(op->getResults(), emit(op, rule, axes))) {
+    const size_t before = added.size();
+    SmallVector<Part> results = emit(op, rule, axes);
+    forgetMoved(before);
+    for (auto [value, part] : llvm::zip_equal(op->getResults(), results)) {
       Layout &target = wanted.values[value];
       if (!part.layout.pending.empty())
         part = {target, move(part, value, target)};
@@ -139,6 +141,23 @@ private:
   void forgetBehind(size_t count) {
     while (added.size() > count)
       parts[added.pop_back_val()].pop_back();
+  }
+
+  /// Forgets what an operation has had moved, but for chosen copies: where
+  /// memory has a limit, they alone are counted for longer.
+  void forgetMoved(size_t count) {
+    if (!copies)
+      return;
+    SmallVector<std::pair<Value, Part>> kept;
+    while (added.size() > count) {
+      Value value = added.pop_back_val();
+      Part part = parts[value].pop_back_val();
+      auto copy = copies->find(value);
+      if (copy != copies->end() && copy->second == part.layout)
+        kept.push_back({value, std::move(part)});
+    }
+    for (auto &[value, part] : llvm::reverse(kept))
+      remember(value, std::move(part));
   }
 
   const ReshardPlan &planFor(Value value, const Layout &source,
@@ -644,6 +663,7 @@ private:
   const Mesh &mesh;
   PropagatedLayouts wanted;
   llvm::DenseMap<Operation *, FactorAxes> planned;
+  std::optional<ValueLayouts> copies;
   const Prices *prices;
   double runs = 1; // of what is being written
   Block *entry;

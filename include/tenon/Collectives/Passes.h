@@ -22,8 +22,10 @@ namespace tenon::collectives {
 #include "tenon/Collectives/Passes.h.inc"
 
 /// Device form to device form. Sums of fewer than `bucketBytes` share one
-/// collective as long as it has no more.
-void buildCollectivesPipeline(mlir::OpPassManager &passes, int64_t bucketBytes);
+/// collective as long as it has no more. Equal collectives are merged unless
+/// memory has a limit, which their results would take for longer.
+void buildCollectivesPipeline(mlir::OpPassManager &passes, int64_t bucketBytes,
+                              bool mergesEqual);
 
 } // namespace tenon::collectives
 

@@ -53,6 +53,9 @@ struct PropagatedLayouts {
 struct LayoutPlan {
   PropagatedLayouts layouts;
   llvm::DenseMap<mlir::Operation *, FactorAxes> axes;
+  /// Where set, the only second layout of a value that stays for several
+  /// readers; else whatever one of them has had it moved to.
+  std::optional<ValueLayouts> copies = std::nullopt;
 };
 
 /// A state argument and the result that replaces it get the same layout; both

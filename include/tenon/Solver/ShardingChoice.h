@@ -142,6 +142,10 @@ ShardingSolution solveSharding(const ShardingProblem &problem,
 std::optional<std::string> checkSharding(const ShardingProblem &problem,
                                          const ShardingSolution &solution);
 
+/// The largest permitted costs of all nodes and edges together. The problem's
+/// nodes and tables are those that its edges name.
+__int128 sumOfLargestCosts(const ShardingProblem &problem);
+
 /// What is wrong with a problem, or nothing. The largest permitted costs of all
 /// nodes and edges together are below 10^18, all bytes at most 2^60.
 std::optional<std::string>

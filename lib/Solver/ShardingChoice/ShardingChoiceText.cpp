@@ -14,6 +14,27 @@
 
 using namespace tenon::solver;
 
+/// The largest permitted cost of a list; 0 if there is none.
+static int64_t largestIn(const std::vector<int64_t> &costs) {
+  int64_t most = 0;
+  for (int64_t cost : costs)
+    if (cost != ShardingProblem::forbidden)
+      most = std::max(most, cost);
+  return most;
+}
+
+__int128 tenon::solver::sumOfLargestCosts(const ShardingProblem &problem) {
+  std::vector<int64_t> ofTables;
+  for (const std::vector<int64_t> &table : problem.tables)
+    ofTables.push_back(largestIn(table));
+  __int128 sum = 0;
+  for (const ShardingProblem::Node &node : problem.nodes)
+    sum += largestIn(node.costs);
+  for (const ShardingProblem::Edge &edge : problem.edges)
+    sum += ofTables[edge.table];
+  return sum;
+}
+
 std::optional<std::string>
 tenon::solver::validateShardingProblem(const ShardingProblem &problem) {
   if (problem.nodes.size() > INT32_MAX || problem.edges.size() > INT32_MAX ||
@@ -21,19 +42,12 @@ tenon::solver::validateShardingProblem(const ShardingProblem &problem) {
     return std::string("too many nodes, edges or tables for 32-bit ids");
   if (problem.limit.value_or(0) < 0 || problem.limit.value_or(0) > largestSum)
     return std::string("the limit is not from 0 to 2^60");
-  __int128 costs = 0, bytes = 0;
-  // The largest permitted cost of a list, or a message about a wrong one.
-  auto largest = [](const std::vector<int64_t> &list, int64_t &most) {
-    most = 0;
-    for (int64_t cost : list) {
-      if (cost < 0 || cost > ShardingProblem::forbidden)
-        return false;
-      if (cost != ShardingProblem::forbidden)
-        most = std::max(most, cost);
-    }
-    return true;
+  __int128 bytes = 0;
+  auto arePermitted = [](const std::vector<int64_t> &list) {
+    return std::all_of(list.begin(), list.end(), [](int64_t cost) {
+      return cost >= 0 && cost <= ShardingProblem::forbidden;
+    });
   };
-  int64_t most = 0;
   for (size_t i = 0; i < problem.nodes.size(); ++i) {
     const ShardingProblem::Node &node = problem.nodes[i];
     const std::string name = "node " + std::to_string(i);
@@ -42,9 +56,8 @@ tenon::solver::validateShardingProblem(const ShardingProblem &problem) {
     if (node.bytes.size() != node.costs.size())
       return name + " has " + std::to_string(node.costs.size()) +
              " costs and " + std::to_string(node.bytes.size()) + " sizes";
-    if (!largest(node.costs, most))
+    if (!arePermitted(node.costs))
       return name + " has a cost that is not from 0 to 10^18";
-    costs += most;
     for (int64_t size : node.bytes)
       if (size < 0 || size > largestSum)
         return name + " has a size that is not from 0 to 2^60";
@@ -53,13 +66,10 @@ tenon::solver::validateShardingProblem(const ShardingProblem &problem) {
       if (time < 0 || time > largestSum)
         return name + " has a time that is not from 0 to 2^60";
   }
-  std::vector<int64_t> mostOf;
-  for (size_t i = 0; i < problem.tables.size(); ++i) {
-    if (!largest(problem.tables[i], most))
+  for (size_t i = 0; i < problem.tables.size(); ++i)
+    if (!arePermitted(problem.tables[i]))
       return "table " + std::to_string(i) +
              " has a cost that is not from 0 to 10^18";
-    mostOf.push_back(most);
-  }
   const auto nodes = static_cast<int32_t>(problem.nodes.size());
   const auto tables = static_cast<int32_t>(problem.tables.size());
   for (size_t i = 0; i < problem.edges.size(); ++i) {
@@ -81,9 +91,9 @@ tenon::solver::validateShardingProblem(const ShardingProblem &problem) {
       return name + " has a table of " +
              std::to_string(problem.tables[edge.table].size()) +
              " costs, expected " + std::to_string(expected);
-    costs += mostOf[edge.table];
   }
-  if (costs >= ShardingProblem::forbidden || bytes > largestSum)
+  if (sumOfLargestCosts(problem) >= ShardingProblem::forbidden ||
+      bytes > largestSum)
     return std::string("the largest costs together reach 10^18, or all sizes "
                        "2^60");
   return std::nullopt;
