@@ -65,6 +65,11 @@ static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
     if (part == CandidateStream::Part::loops)
       return fusion::buildLoopPipeline(passes, fusion);
     fusion::buildGroupPipeline(passes, fusion);
+    // Not where formats are chosen: there a kernel says what each of its
+    // readers wants.
+    if (fusion.merge && fusion.forGpus)
+      passes.addNestedPass<func::FuncOp>(
+          fusion::createShareReadsPass(fusion.machine));
     if (run.options.verifyForms)
       passes.addPass(fusion::createVerifyGroupedFormPass());
   });

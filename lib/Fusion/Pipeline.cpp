@@ -107,10 +107,6 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
         createFuseEpiloguesPass({cpu, options.forGpus}, options.machine));
   if (options.merge && !options.forGpus)
     functions.addPass(createWriteSlicesPass(options.machine));
-  // What a library does behind a product is recognized in a kernel that does
-  // nothing else.
-  if (options.merge && options.forGpus)
-    functions.addPass(createShareReadsPass(options.machine));
 }
 
 void fusion::buildFusionPipeline(OpPassManager &passes,
