@@ -77,11 +77,12 @@ TEST(CacheFolder, CountsWhatWasMadeForAnotherKeyAsMissing) {
   cache.keep("key", bytesOf("value"));
   const std::filesystem::path file =
       std::filesystem::directory_iterator(folder.path)->path();
-  const CacheFolder::Made two[] = {{"other", bytesOf("1")},
-                                   {"third", bytesOf("2")}};
-  cache.keep(two);
-  EXPECT_EQ(found(cache, "other"), "1");
-  EXPECT_EQ(found(cache, "third"), "2");
+  const std::string one = "1", two = "2";
+  const CacheFolder::Made both[] = {{"other", bytesOf(one)},
+                                    {"third", bytesOf(two)}};
+  cache.keep(both);
+  EXPECT_EQ(found(cache, "other"), one);
+  EXPECT_EQ(found(cache, "third"), two);
   for (const auto &each : std::filesystem::directory_iterator(folder.path))
     if (each.path() != file)
       std::filesystem::copy_file(
