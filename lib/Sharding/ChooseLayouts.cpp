@@ -145,9 +145,8 @@ public:
   double seconds(Value tensor, int from, int to) {
     if (from == to)
       return 0;
-    std::vector<int64_t> key(shapeOf(tensor));
-    key.insert(key.end(), {elementBytesOf(tensor), from, to});
-    auto [found, isNew] = costs.try_emplace(std::move(key), 0);
+    auto [found, isNew] =
+        costs[tensor.getType()].try_emplace(std::pair(from, to), 0);
     if (isNew)
       found->second = prices.secondsOf(planFor(shapeOf(tensor), from, to),
                                        shapeOf(tensor), elementBytesOf(tensor));
@@ -179,7 +178,7 @@ private:
   llvm::StringMap<int> numbers;
   std::vector<Layout> layouts;
   std::map<std::vector<int64_t>, ReshardPlan> plans;
-  std::map<std::vector<int64_t>, double> costs;
+  DenseMap<Type, DenseMap<std::pair<int, int>, double>> costs;
 };
 
 /// A layout of a value, and perhaps a second one.

@@ -31,6 +31,42 @@ int64_t elementsOf(const Layout &layout, ArrayRef<int64_t> shape) {
   return count;
 }
 
+/// As receivedBy(), of a step between two layouts.
+int64_t receivedBetween(ReshardKind kind, const Layout &source,
+                        const Layout &target, ArrayRef<int64_t> shape,
+                        int64_t elementBytes) {
+  int64_t before = elementsOf(source, shape) * elementBytes;
+  int64_t behind = elementsOf(target, shape) * elementBytes;
+  auto partsOf = [](const Layout &layout) {
+    int64_t count = 1;
+    for (const AxisParts &parts : layout.dims)
+      count *= countOf(parts);
+    return count;
+  };
+  int64_t reduced =
+      countOf(source.pending) / countOf(target.pending); // of a group
+  switch (kind) {
+  case ReshardKind::slice:
+    return 0;
+  case ReshardKind::allGather:
+    return (partsOf(source) / partsOf(target) - 1) * before;
+  case ReshardKind::allToAll: {
+    int64_t moved = 1;
+    for (auto [from, to] : llvm::zip_equal(source.dims, target.dims))
+      if (countOf(to) > countOf(from))
+        moved *= countOf(to) / countOf(from);
+    return (moved - 1) * llvm::divideCeil(behind, moved);
+  }
+  case ReshardKind::permute:
+    return before;
+  case ReshardKind::reduceScatter:
+    return (reduced - 1) * behind;
+  case ReshardKind::allReduce:
+    return 2 * (reduced - 1) * llvm::divideCeil(before, reduced);
+  }
+  return 0;
+}
+
 /// With more atoms than this, shards are permuted only straight to the target:
 /// the ways to arrange them grow with the factorial.
 constexpr size_t mostPermutedAtoms = 4;
@@ -124,6 +160,7 @@ private:
       bool isFinal = false;
     };
     std::map<Key, Place> places;
+    const int64_t source = elementsOf(start, shape);
     using Entry = std::tuple<int64_t, int64_t, Key>; // cost, steps
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     places[keyOf(start)].layout = start;
@@ -144,10 +181,10 @@ private:
       auto visit = [&](ReshardKind kind, Layout to) {
         int64_t held = read + elementsOf(to, shape);
         bool isFirst = steps == 0; // then the source is what the step reads
-        if (memory && held + (isFirst ? 0 : elementsOf(start, shape)) > *memory)
+        if (memory && held + (isFirst ? 0 : source) > *memory)
           return;
-        ReshardStep step{kind, from, to};
-        int64_t total = cost + receivedBy(step, shape, elementBytes);
+        int64_t total =
+            cost + receivedBetween(kind, from, to, shape, elementBytes);
         Key next = keyOf(to);
         auto [found, isNew] = places.try_emplace(next);
         Place &other = found->second;
@@ -192,37 +229,53 @@ private:
     for (const AxisPart &atom : atoms)
       if (!from.uses(atom))
         unused.push_back(atom);
-    addBehind(from, unused, [&](Layout to) {
-      if (!(to == from))
-        visit(ReshardKind::slice, std::move(to));
-    });
+    addBehind(from, std::move(unused), SmallVector<bool>(shape.size(), true),
+              [&](const Layout &to, size_t) {
+                if (!(to == from))
+                  visit(ReshardKind::slice, to);
+              });
   }
 
   /// Calls `visit` with every layout that has some of `added` behind the parts
-  /// of dimensions of `from`, nested in them.
-  void addBehind(const Layout &from, ArrayRef<AxisPart> added,
-                 llvm::function_ref<void(Layout)> visit) const {
+  /// of those dimensions of `from` that `takes` names, nested in them, and with
+  /// how many are left.
+  void addBehind(const Layout &from, SmallVector<AxisPart> added,
+                 ArrayRef<bool> takes,
+                 llvm::function_ref<void(const Layout &, size_t)> visit) const {
     // Dimensions are filled in order, so each result is made once.
-    auto fill = [&](auto &self, size_t dim, SmallVector<AxisPart> left,
-                    Layout layout) -> void {
+    Layout layout = from;
+    auto fill = [&](auto &self, size_t dim) -> void {
       if (dim == shape.size())
-        return visit(std::move(layout));
-      if (nestsIn(dim, from.dims[dim], layout.dims[dim]))
-        self(self, dim + 1, left, layout);
-      for (size_t at = 0; at < left.size(); ++at) {
-        SmallVector<AxisPart> fewer(left);
-        fewer.erase(fewer.begin() + at);
-        Layout more = layout;
-        more.dims[dim].push_back(left[at]);
-        // A dimension of extent 1 has nothing to cut.
-        if ((isDirect ||
-             countOf(more.dims[dim]) > std::max<int64_t>(shape[dim], 1)) &&
-            !wants(dim, more.dims[dim]))
+        return visit(layout, added.size());
+      AxisParts &parts = layout.dims[dim];
+      if (nestsIn(dim, from.dims[dim], parts))
+        self(self, dim + 1);
+      for (size_t at = 0; takes[dim] && at < added.size(); ++at) {
+        const AxisPart part = added[at];
+        if (!mayCut(dim, parts, part))
           continue;
-        self(self, dim, fewer, more);
+        added.erase(added.begin() + at);
+        parts.push_back(part);
+        self(self, dim);
+        parts.pop_back();
+        added.insert(added.begin() + at, part);
       }
     };
-    fill(fill, 0, SmallVector<AxisPart>(added), from);
+    fill(fill, 0);
+  }
+
+  /// Whether a dimension may be cut by one part more. One of extent 1 has
+  /// nothing to cut.
+  bool mayCut(size_t dim, ArrayRef<AxisPart> parts,
+              const AxisPart &part) const {
+    if (!isDirect &&
+        countOf(parts) * part.size <= std::max<int64_t>(shape[dim], 1))
+      return true;
+    auto goesOn = [&](ArrayRef<AxisPart> whole) {
+      return whole.size() > parts.size() && whole[parts.size()] == part &&
+             whole.take_front(parts.size()) == parts;
+    };
+    return goesOn(start.dims[dim]) || goesOn(goal.dims[dim]);
   }
 
   /// Whether one of the two layouts cuts a dimension so: only then it may be
@@ -248,38 +301,30 @@ private:
   /// Takes last parts from some dimensions and puts all of them behind those of
   /// dimensions that lose nothing.
   void exchange(const Layout &from, Visit visit) const {
-    auto take = [&](auto &self, size_t dim, Layout kept,
-                    SmallVector<AxisPart> moved,
-                    SmallVector<bool> loses) -> void {
+    Layout kept = from;
+    SmallVector<AxisPart> moved;
+    SmallVector<bool> takes(shape.size(), true);
+    auto take = [&](auto &self, size_t dim) -> void {
       if (dim == shape.size()) {
-        if (moved.empty())
-          return;
-        addBehind(kept, moved, [&](Layout to) {
-          for (size_t d = 0; d < shape.size(); ++d)
-            if (loses[d] && to.dims[d].size() != kept.dims[d].size())
-              return;
-          size_t before = 0, behind = 0;
-          for (size_t d = 0; d < shape.size(); ++d) {
-            before += from.dims[d].size();
-            behind += to.dims[d].size();
-          }
-          if (before == behind)
-            visit(ReshardKind::allToAll, std::move(to));
-        });
+        if (!moved.empty())
+          addBehind(kept, moved, takes, [&](const Layout &to, size_t left) {
+            if (left == 0)
+              visit(ReshardKind::allToAll, to);
+          });
         return;
       }
-      for (size_t left = 0; left <= from.dims[dim].size(); ++left) {
-        Layout less = kept;
-        less.dims[dim].resize(left);
-        SmallVector<AxisPart> more(moved);
-        llvm::append_range(more, ArrayRef(from.dims[dim]).drop_front(left));
-        SmallVector<bool> who(loses);
-        who.push_back(left < from.dims[dim].size());
-        if (nestsIn(dim, less.dims[dim], from.dims[dim]))
-          self(self, dim + 1, less, more, who);
+      const AxisParts &whole = from.dims[dim];
+      const size_t before = moved.size();
+      for (size_t left = 0; left <= whole.size(); ++left) {
+        kept.dims[dim] = AxisParts(ArrayRef(whole).take_front(left));
+        llvm::append_range(moved, ArrayRef(whole).drop_front(left));
+        takes[dim] = left == whole.size();
+        if (nestsIn(dim, kept.dims[dim], whole))
+          self(self, dim + 1);
+        moved.resize(before);
       }
     };
-    take(take, 0, from, {}, {});
+    take(take, 0);
   }
 
   void permute(const Layout &from, Visit visit) const {
@@ -367,36 +412,7 @@ private:
 int64_t tenon::sharding::receivedBy(const ReshardStep &step,
                                     ArrayRef<int64_t> shape,
                                     int64_t elementBytes) {
-  int64_t before = elementsOf(step.from, shape) * elementBytes;
-  int64_t behind = elementsOf(step.to, shape) * elementBytes;
-  auto partsOf = [](const Layout &layout) {
-    int64_t count = 1;
-    for (const AxisParts &parts : layout.dims)
-      count *= countOf(parts);
-    return count;
-  };
-  int64_t reduced =
-      countOf(step.from.pending) / countOf(step.to.pending); // of a group
-  switch (step.kind) {
-  case ReshardKind::slice:
-    return 0;
-  case ReshardKind::allGather:
-    return (partsOf(step.from) / partsOf(step.to) - 1) * before;
-  case ReshardKind::allToAll: {
-    int64_t moved = 1;
-    for (auto [from, to] : llvm::zip_equal(step.from.dims, step.to.dims))
-      if (countOf(to) > countOf(from))
-        moved *= countOf(to) / countOf(from);
-    return (moved - 1) * llvm::divideCeil(behind, moved);
-  }
-  case ReshardKind::permute:
-    return before;
-  case ReshardKind::reduceScatter:
-    return (reduced - 1) * behind;
-  case ReshardKind::allReduce:
-    return 2 * (reduced - 1) * llvm::divideCeil(before, reduced);
-  }
-  return 0;
+  return receivedBetween(step.kind, step.from, step.to, shape, elementBytes);
 }
 
 ReshardPlan tenon::sharding::planReshard(const Mesh &mesh,
