@@ -124,11 +124,11 @@ def test_gpus(cut: Any, reference: Any, monkeypatch: pytest.MonkeyPatch, variabl
     """NCCL's unique id comes without MPI: ranks on GPUs meet, and compute the bits of ranks that MPI has started."""
     monkeypatch.setenv("TENON_CUDA_DRIVER", str(DRIVER))
     monkeypatch.setenv("TENON_EMULATED_CUDA_GPUS", "4")
-    made = cut("01_mlp", "data=2,model=2", "--no-libraries")
-    given = (f"--inputs={reference('01_mlp').inputs}", "--steps=2")
-    found, said = train(variables, 4, made.gpu, *given)
+    made = cut("01_mlp", "data=2", "--no-libraries")
+    given = (f"--inputs={reference('01_mlp').inputs}", "--steps=1")
+    found, said = train(variables, 2, made.gpu, *given)
     outputs = made.gpu.with_suffix(".outputs")
-    expected = mpi.succeed(4, made.gpu, *given, f"--outputs={outputs}")
+    expected = mpi.succeed(2, made.gpu, *given, f"--outputs={outputs}")
     assert found == {name: value.tobytes() for name, value in load_file(outputs).items()}
     (received,) = re.findall(r"received \d+ bytes per step from others", said)
     assert received in expected
