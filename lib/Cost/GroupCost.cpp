@@ -184,12 +184,13 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
   const bool isSlow = isFallback && !target.isGpu();
   const double share = shareOf(kernel.root(), isFallback, group, target.shares);
   Roofline roofline;
-  roofline.compute = work.flops * timeByTiles(kernel, target) /
-                         (multiplyAdd.of(cores, target.cores) * share) +
-                     (endsWithActivation(group)
-                          ? secondsOfActivation(group, target)
-                          : arithmeticSeconds(work.operations, cores, target) /
-                                (isSlow ? share : 1));
+  roofline.compute =
+      work.flops * timeByTiles(kernel, target) /
+          (multiplyAdd.of(cores, target.cores) * share) +
+      (endsWithActivation(group)
+           ? secondsOfActivation(group, target)
+           : arithmeticSeconds(work.operations, cores, target) /
+                 (isSlow ? share : 1));
   if (auto product =
           isSlow ? productSeconds(kernel.root(), target.isa) : std::nullopt)
     roofline.compute = product->generated / double(cores);
