@@ -2,8 +2,8 @@
 //
 // Private to this folder. A step that is cut for several ranks is one program
 // that each of them runs; all of them come to its collectives in the same
-// order. Whatever carries the bytes (threads of one process here, MPI or sockets
-// between processes in ProcessRanks.h) offers one operation, of which
+// order. Whatever carries the bytes (threads of one process here, MPI or
+// sockets between processes in ProcessRanks.h) offers one operation, of which
 // RunCollective.h makes every collective.
 //
 //===----------------------------------------------------------------------===//

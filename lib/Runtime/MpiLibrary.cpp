@@ -1,7 +1,7 @@
 //===- MpiLibrary.cpp - All that is compiled against MPI ------------------===//
 //
-// See MessageTable.h. MPI's counts are ints, so messages are cut: pieces between
-// two ranks arrive in the order in which they were sent.
+// See MessageTable.h. MPI's counts are ints, so messages are cut: pieces
+// between two ranks arrive in the order in which they were sent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,8 +109,9 @@ bool forPieces(const RankMessage &message, uint64_t most, Piece piece) {
   return true;
 }
 
-bool begin(MessageGroup *group, const RankMessage *outgoing, size_t outgoingCount,
-           const RankMessage *incoming, size_t incomingCount, uint64_t most) {
+bool begin(MessageGroup *group, const RankMessage *outgoing,
+           size_t outgoingCount, const RankMessage *incoming,
+           size_t incomingCount, uint64_t most) {
   group->requests.clear();
   group->expected.clear();
   most = std::min<uint64_t>(most, INT_MAX);
@@ -180,7 +181,8 @@ const char *whyNot() { return reason.c_str(); }
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) const MessageTable *tenonMpi() {
+extern "C" __attribute__((visibility("default"))) const MessageTable *
+tenonMpi() {
   static const MessageTable table = {
       messageTableVersion, join,  rankOf, ranksOf, ranksHereOf, rankHereOf,
       isForAnyThread,  begin, test,   leave,   whyNot};

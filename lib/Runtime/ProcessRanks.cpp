@@ -40,7 +40,8 @@ static std::vector<std::string> placesOfLibrary() {
   return places;
 }
 
-static const MessageTable *openTable(const std::string &file, std::string &error) {
+static const MessageTable *openTable(const std::string &file,
+                                     std::string &error) {
   const std::string name = file.empty() ? placesOfLibrary().front() : file;
   void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   const MessageTable *(*find)() = nullptr;

@@ -1,8 +1,8 @@
 //===- ProcessRanks.h - A rank that is a process, among others ------------===//
 //
 // Private to this folder. Messages go through libtenon-mpi.so, which it opens,
-// or through sockets (SocketMessages.h). While it waits it asks the heartbeat whether all others are there, so
-// that no rank waits for ever.
+// or through sockets (SocketMessages.h). While it waits it asks the heartbeat
+// whether all others are there, so that no rank waits for ever.
 //
 //===----------------------------------------------------------------------===//
 

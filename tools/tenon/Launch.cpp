@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <unistd.h>
 
 using namespace tenon;
@@ -143,8 +144,8 @@ static void endAtOnce(const std::string &message) {
 
 void tool::takeHeartbeat(ArgumentParser &parser, double &seconds) {
   parser.custom("heartbeat", "SECONDS",
-                "of several processes: a rank that is silent for so long has stopped, "
-                "and all end (10)",
+                "of several processes: a rank that is silent for so long has "
+                "stopped, and all end (10)",
                 [&seconds](std::string_view given) -> std::string {
                   auto number = parseNumber<double>(given);
                   seconds = number.value_or(0);

@@ -1,9 +1,9 @@
 //===- Processes.h - A step that several processes run together -----------===//
 //
 // `mpirun -n 4 tenon run` starts four processes, each of which is one rank of a
-// step that was compiled for four; torchrun and srun do so, too. They do the same things in the same order:
-// whatever could differ between them, such as the time, the first decides for
-// all. A rank that dies, stops or gives up ends all others, with a message.
+// step that was compiled for four; torchrun and srun do so, too. They do the
+// same things in the same order: whatever could differ between them, such as
+// the time, the first decides for all. A rank that dies, stops or gives up ends all others, with a message.
 //
 //===----------------------------------------------------------------------===//
 
