@@ -637,16 +637,18 @@ private:
     int64_t numbers = 0;
     for (const ShardingProblem::Edge &edge : choice.problem.edges)
       numbers += int64_t(choice.problem.tables[edge.table].size());
-    options.effort =
-        std::clamp(numbers * sweeps / 1'000'000, leastEffort, mostEffort);
+    const int64_t wanted = numbers * sweeps / 1'000'000;
+    options.effort = std::clamp(wanted, leastEffort, mostEffort);
     choice.solution = solver::solveSharding(choice.problem, options);
     const int64_t least = leastPeak();
+    // The least is long for a small problem.
     if (choice.problem.limit && *choice.problem.limit >= least &&
-        !isNearBound(choice.solution)) {
-      options.effort *= longerSearch;
+        !isNearBound(choice.solution) &&
+        wanted * longerSearch > options.effort) {
+      solver::ShardingOptions longest = options;
+      longest.effort = std::min(wanted, mostEffort) * longerSearch;
       solver::ShardingSolution longer =
-          solver::solveSharding(choice.problem, options);
-      options.effort /= longerSearch;
+          solver::solveSharding(choice.problem, longest);
       if (longer.valid &&
           (!choice.solution.valid || longer.cost <= choice.solution.cost))
         choice.solution = std::move(longer);
