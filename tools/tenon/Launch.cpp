@@ -144,8 +144,8 @@ static void endAtOnce(const std::string &message) {
 
 void tool::takeHeartbeat(ArgumentParser &parser, double &seconds) {
   parser.custom("heartbeat", "SECONDS",
-                "of several processes: a rank that is silent for so long has "
-                "stopped, and all end (10)",
+                "of processes: a rank that is silent for so long has stopped, "
+                "and all end (10)",
                 [&seconds](std::string_view given) -> std::string {
                   auto number = parseNumber<double>(given);
                   seconds = number.value_or(0);
