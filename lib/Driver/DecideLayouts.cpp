@@ -109,7 +109,8 @@ bool driver::choosesLayouts(const CompileOptions &options) {
 }
 
 ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
-                               AskMore askMore, std::optional<int64_t> limit,
+                               AskMore askMore,
+                               std::optional<sharding::ByteLimit> limit,
                                DecidedLayouts &decided) {
   const CompileOptions &options = run.options;
   if (options.sharding == "solve:")

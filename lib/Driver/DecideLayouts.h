@@ -28,7 +28,8 @@ struct DecidedLayouts {
 /// For a program in step form, the entry point of that name if it has one.
 /// Layouts are chosen so that the estimated bytes of a rank are within `limit`.
 ExitCode decideLayouts(Program &program, StageRun &run, llvm::StringRef entry,
-                       AskMore askMore, std::optional<int64_t> limit,
+                       AskMore askMore,
+                       std::optional<sharding::ByteLimit> limit,
                        DecidedLayouts &decided);
 
 /// Whether some layouts of the step are left to Tenon.

@@ -73,7 +73,12 @@ private:
     auto trial = std::make_unique<Trial>();
     StageRun trialRun = run;
     trial->program.module = whole.module.get().clone();
-    if (ExitCode code = decide(trial->program, trialRun, limit, trial->decided);
+    std::optional<sharding::ByteLimit> within;
+    // Behind the budget itself there are further limits.
+    if (limit)
+      within = {*limit, /*searchesLonger=*/*limit == budget};
+    if (ExitCode code =
+            decide(trial->program, trialRun, within, trial->decided);
         code != exitOk)
       return code;
     const std::vector<int> &strategies = trial->solution().strategies;

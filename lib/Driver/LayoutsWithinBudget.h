@@ -25,9 +25,10 @@
 
 namespace tenon::driver {
 
-/// Decides layouts with at most `limit` estimated bytes per rank.
+/// Decides layouts within a limit on the estimated bytes of a rank.
 using DecideWithin = llvm::function_ref<ExitCode(
-    Program &, StageRun &, std::optional<int64_t> limit, DecidedLayouts &)>;
+    Program &, StageRun &, std::optional<sharding::ByteLimit>,
+    DecidedLayouts &)>;
 /// Cuts the program on which layouts were decided.
 using CutProgram =
     llvm::function_ref<ExitCode(Program &, StageRun &, DecidedLayouts &)>;

@@ -174,7 +174,8 @@ static ExitCode shardStep(Program &program, StageRun &run) {
     return refuseLayoutsWithoutMesh(run.options);
   if (ExitCode code = placeRoundings(*program.module, run); code != exitOk)
     return code;
-  auto decide = [](Program &of, StageRun &with, std::optional<int64_t> limit,
+  auto decide = [](Program &of, StageRun &with,
+                   std::optional<sharding::ByteLimit> limit,
                    DecidedLayouts &decided) {
     return decideLayouts(
         of, with, /*entry=*/"", [](auto &&...) { return true; }, limit,

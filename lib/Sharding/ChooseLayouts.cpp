@@ -210,7 +210,7 @@ public:
       : main(main), mesh(mesh), asked(asked), prices(prices),
         moves(mesh, prices), lifetimes(main) {}
 
-  std::optional<LayoutChoice> choose(std::optional<int64_t> limit) {
+  std::optional<LayoutChoice> choose(std::optional<ByteLimit> limit) {
     for (BlockArgument argument : main.getArguments())
       addArgument(argument);
     for (auto [first, later] : step::laterParts(main))
@@ -220,14 +220,15 @@ public:
     visitReturn();
     finishProblem();
     shrinkCosts();
-    choice.problem.limit = limit;
+    if (limit)
+      choice.problem.limit = limit->bytes;
     if (limit)
       choice.plan.copies.emplace();
     if (auto wrong = solver::validateShardingProblem(choice.problem)) {
       main.emitError() << "no layouts are chosen: " << *wrong;
       return std::nullopt;
     }
-    solve();
+    solve(limit && limit->searchesLonger);
     if (auto wrong = solver::checkSharding(choice.problem, choice.solution)) {
       main.emitError() << "the choice of layouts is not what it claims to be: "
                        << *wrong;
@@ -632,7 +633,7 @@ private:
 
   /// Where nothing is within the limit, the least that is found somewhat above
   /// it: what a rank needs is an estimate here.
-  void solve() {
+  void solve(bool searchesLonger) {
     solver::ShardingOptions options;
     int64_t numbers = 0;
     for (const ShardingProblem::Edge &edge : choice.problem.edges)
@@ -642,7 +643,7 @@ private:
     choice.solution = solver::solveSharding(choice.problem, options);
     const int64_t least = leastPeak();
     // The least is long for a small problem.
-    if (choice.problem.limit && *choice.problem.limit >= least &&
+    if (searchesLonger && *choice.problem.limit >= least &&
         !isNearBound(choice.solution) &&
         wanted * longerSearch > options.effort) {
       solver::ShardingOptions longest = options;
@@ -763,6 +764,6 @@ private:
 std::optional<LayoutChoice>
 tenon::sharding::chooseLayouts(func::FuncOp main, const Mesh &mesh,
                                const AskedLayouts &asked, const Prices &prices,
-                               std::optional<int64_t> limit) {
+                               std::optional<ByteLimit> limit) {
   return Choosing(main, mesh, asked, prices).choose(limit);
 }

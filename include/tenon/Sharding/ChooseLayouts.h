@@ -71,14 +71,22 @@ struct LayoutChoice {
   bool isWithinLimit = true;
 };
 
+/// What the parts of all values may take on a rank, by the estimate.
+struct ByteLimit {
+  int64_t bytes = 0;
+  /// Whether to look twelve times as long where nothing is found within it, or
+  /// nothing near the bound.
+  bool searchesLonger = false;
+};
+
 /// The choice for a function of step form; null, with a diagnostic, if the
-/// mesh and what is asked for permit none. `limit` is in bytes of a rank. The
-/// same on every machine and for any number of threads.
+/// mesh and what is asked for permit none. The same on every machine and for
+/// any number of threads.
 std::optional<LayoutChoice> chooseLayouts(mlir::func::FuncOp main,
                                           const Mesh &mesh,
                                           const AskedLayouts &asked,
                                           const Prices &prices,
-                                          std::optional<int64_t> limit);
+                                          std::optional<ByteLimit> limit);
 
 /// The most bytes of the parts of all values at any time, by the same estimate,
 /// for which a rank needs room with layouts that were not chosen, beside copies
