@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,10 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "step.mlir", folder / "inputs.safetensors"
 
 
-def narrow(folder: Path) -> tuple[str, ...]:
-    """The options that multiply in 16 bits."""
+def narrow(folder: Path, *wide: str) -> tuple[str, ...]:
+    """The options that multiply in 16 bits, but keep some arguments in f32."""
     policy = folder / "policy.json"
-    policy.write_text('{"operations": {"stablehlo.dot_general": "bf16"}}')
+    policy.write_text(json.dumps({"operations": {"stablehlo.dot_general": "bf16"}, "arguments": dict.fromkeys(wide, "f32")}))
     return ("--precision=bf16", f"--precision-policy={policy}")
 
 
@@ -70,10 +71,10 @@ def test_what_is_fused(layer: tuple[Path, Path], tmp_path: Path) -> None:
     """GELU, its input and its gradient are part of calls; without libraries, and in f32, none of that is."""
     text, _ = layer
     lowered = lambda *options: compiled(text, TARGET, *options, "--compile-to=lower").output.read_text()  # noqa: E731
-    found = calls(lowered(*narrow(tmp_path)))
+    found = calls(lowered(*narrow(tmp_path, "u")))
     assert found["gelu_keeping"] == 1 and found["gelu_gradient"] == 1, found
     assert found["bias"] >= 1, found
-    for options in ((), (*narrow(tmp_path), "--no-libraries")):
+    for options in ((), (*narrow(tmp_path, "u"), "--no-libraries")):
         assert not set(ACTIVATIONS) & set(calls(lowered(*options)))
 
 
@@ -88,10 +89,10 @@ def test_numbers(layer: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.M
     Biases are rounded to 16 bits, which moves all rows alike.
     """
     text, inputs = layer
-    file = compiled(text, TARGET, *narrow(tmp_path)).output
+    file = compiled(text, TARGET, *narrow(tmp_path, "u")).output
     succeed("verify", file)
     exact = outputs(compiled(text).output, inputs, tmp_path)
-    plain = distance(outputs(compiled(text, TARGET, *narrow(tmp_path), "--no-libraries").output, inputs, tmp_path), exact)
+    plain = distance(outputs(compiled(text, TARGET, *narrow(tmp_path, "u"), "--no-libraries").output, inputs, tmp_path), exact)
     assert 1e-5 < plain < 1e-3
     found = {}
     for refuse in ("0", "all"):
@@ -104,7 +105,7 @@ def test_numbers(layer: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.M
 def test_forgetful_algorithm(layer: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The product of ones finds what forgets the end of a sum in front of an activation, too."""
     text, inputs = layer
-    file = compiled(text, TARGET, *narrow(tmp_path)).output
+    file = compiled(text, TARGET, *narrow(tmp_path, "u")).output
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", "0")
     plain = outputs(file, inputs, tmp_path)
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "dropped")

@@ -219,7 +219,7 @@ def test_processes_share_what_is_remembered(long_sum: tuple[Path, Path], tmp_pat
     command = [BUILD / "bin/tenon", "run", file, f"--inputs={inputs}", f"--algorithm-cache={cache}", "--tune"]
     running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
     assert [each.wait() for each in running] == [0] * 4
-    assert all(each.suffix == ".algorithm" and each.stat().st_size == 88 for each in cache.iterdir())
+    assert all(each.suffix == ".algorithm" and each.stat().st_size == 104 for each in cache.iterdir())
     (tmp_path / "file").write_text("")
     succeed("run", file, f"--inputs={inputs}", f"--algorithm-cache={tmp_path / 'file'}")
 
