@@ -121,11 +121,12 @@ private:
   unsigned before;
 };
 
-/// Conversions to bf16 as an instruction always flush.
+/// Conversions to bf16 as an instruction always flush. Tiles add up in an order
+/// of their own.
 target::Isa isaFor(Subnormals subnormals) {
-  target::Isa isa = *target::hostIsa();
-  return subnormals == Subnormals::keep ? std::min(isa, target::Isa::avx512)
-                                        : isa;
+  return std::min(*target::hostIsa(), subnormals == Subnormals::keep
+                                          ? target::Isa::avx512
+                                          : target::Isa::avx512Bf16);
 }
 
 Parameter parameterOf(Type type) {
