@@ -144,13 +144,8 @@ void Gradient::emitStripe(const Stretch &block, const Stretch &stripe) {
     return;
   addProduct(k, {slopes, row, 0}, /*isTransposed=*/false, {keys, 0, 0},
              {queryGradient, 0, 0}, {stripe.count, features, end}, isTrue);
-  forEach(stripe, problem.queries, [&](const IndexExpression &query) {
-    k.forLanes(problem.features, [&](const IndexExpression &feature) {
-      storeResult(op.getQueryGradient(),
-                  indices(op.getQueryGradientDims(), query, 0, feature),
-                  access.vector(queryGradient, query - stripe.first, feature));
-    });
-  });
+  storeRows(op.getQueryGradient(), op.getQueryGradientDims(), stripe,
+            problem.queries, problem.features, queryGradient);
 }
 
 /// From products of queries and keys, and of gradients and values, to slopes
@@ -168,24 +163,12 @@ void Gradient::addToKeys(const PackedMatrix &coefficients,
                          const PackedMatrix &rows, const PackedMatrix &sums,
                          int64_t features, const Stretch &block,
                          Value isFirst) {
-  auto addFrom = [&](const IndexExpression &row, Value terms,
-                     const Stretch &keys) {
-    addProduct(k, {coefficients, row, keys.first}, /*isTransposed=*/true,
-               {rows, row, 0}, {sums, keys.first, 0},
-               {keys.count, k.constantIndex(features), terms}, isFirst);
-  };
-  if (!problem.causal)
-    return addFrom(0, block.count, all(problem.keys));
-  // Queries in front of the keys' group leave them out.
-  forStretches(
-      0, k.constantIndex(problem.keys), problem.keys, step::attentionKeyGroup,
-      [&](const Stretch &group) {
-        IndexExpression row =
-            k.algebra.clamped(group.first - block.first, {0, blockSize});
-        Value from =
-            k.create<arith::MinUIOp>(k.algebra.scalar(row), block.count);
-        addFrom(k.algebra.uniform(from, {0, blockSize}, k.levels.current()),
-                k.create<arith::SubIOp>(block.count, from), group);
+  forQueriesOfKeys(
+      block, block.count, blockSize, step::attentionKeyGroup,
+      [&](const IndexExpression &row, Value terms, const Stretch &keys) {
+        addProduct(k, {coefficients, row, keys.first}, /*isTransposed=*/true,
+                   {rows, row, 0}, {sums, keys.first, 0},
+                   {keys.count, k.constantIndex(features), terms}, isFirst);
       });
 }
 

@@ -139,6 +139,37 @@ void AttentionKernel::packRows(Value tensor, ArrayRef<int64_t> dims,
   });
 }
 
+void AttentionKernel::storeRows(Value result, ArrayRef<int64_t> dims,
+                                const Stretch &rows, int64_t extent,
+                                int64_t features, const PackedMatrix &from) {
+  forEach(rows, extent, [&](const IndexExpression &row) {
+    k.forLanes(features, [&](const IndexExpression &feature) {
+      storeResult(result, indices(dims, row, row, feature),
+                  access.vector(from, row - rows.first, feature));
+    });
+  });
+}
+
+void AttentionKernel::forQueriesOfKeys(
+    const Stretch &block, Value count, int64_t most, int64_t group,
+    function_ref<void(const IndexExpression &first, Value count,
+                      const Stretch &keys)>
+        body) {
+  if (!problem.causal)
+    return body(0, count, all(problem.keys));
+  const IndexRange range{0, most};
+  forStretches(0, k.constantIndex(problem.keys), problem.keys, group,
+               [&](const Stretch &keys) {
+                 // Queries in front of the keys' group leave them out.
+                 Value from = k.create<arith::MinUIOp>(
+                     k.algebra.scalar(
+                         k.algebra.clamped(keys.first - block.first, range)),
+                     count);
+                 body(k.algebra.uniform(from, range, k.levels.current()),
+                      k.create<arith::SubIOp>(count, from), keys);
+               });
+}
+
 void AttentionKernel::packKeys(Value tensor, ArrayRef<int64_t> dims,
                                int64_t features, const PackedMatrix &rows,
                                const PackedMatrix &columns) {

@@ -101,6 +101,11 @@ public:
   void packRows(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
                 const Stretch &rows, int64_t extent, int64_t features,
                 const PackedMatrix &to);
+  /// The way back: stores the rows of a matrix from row 0 on as that stretch of
+  /// a result.
+  void storeRows(mlir::Value result, llvm::ArrayRef<int64_t> dims,
+                 const Stretch &rows, int64_t extent, int64_t features,
+                 const PackedMatrix &from);
   /// Copies all keys or values to `rows`, and those, features as rows, to
   /// `columns`; what there is not is zero.
   void packKeys(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
@@ -161,6 +166,14 @@ public:
       const IndexExpression &unit, int64_t blockSize,
       llvm::function_ref<void()> pack,
       llvm::function_ref<void(const Stretch &block, mlir::Value isFirst)> body);
+  /// Runs the body for stretches of keys with the queries of a block that take
+  /// part with them: all, or what `causal` leaves, by groups of keys. Queries
+  /// are `count` from `first` on, counted in the block, up to `most`.
+  void forQueriesOfKeys(
+      const Stretch &block, mlir::Value count, int64_t most, int64_t group,
+      llvm::function_ref<void(const IndexExpression &first, mlir::Value count,
+                              const Stretch &keys)>
+          body);
   /// A maximum or sum, in all lanes.
   mlir::Value statistic(mlir::Value tensor, const IndexExpression &query);
 

@@ -190,13 +190,8 @@ void TileGradient::emitStripe(const Stretch &block, const Stretch &stripe) {
       k, {slopeRows, 0, 0}, {keyPairs, 0, 0}, {results, 0, 0},
       {stripe.count, k.constantIndex(problem.features), wholeStepsOf(end)},
       isTrue);
-  forEach(stripe, problem.queries, [&](const IndexExpression &query) {
-    k.forLanes(problem.features, [&](const IndexExpression &feature) {
-      storeResult(op.getQueryGradient(),
-                  indices(op.getQueryGradientDims(), query, 0, feature),
-                  access.vector(results, query - stripe.first, feature));
-    });
-  });
+  storeRows(op.getQueryGradient(), op.getQueryGradientDims(), stripe,
+            problem.queries, problem.features, results);
 }
 
 /// sums(feature, key) += sum over the block's queries of columns(feature,
@@ -205,27 +200,15 @@ void TileGradient::addToKeys(const PackedMatrix &columns,
                              const PackedMatrix &pairs,
                              const PackedMatrix &sums, int64_t features,
                              const Stretch &block, Value isFirst) {
-  Value count = wholeStepsOf(block.count);
-  auto addFrom = [&](const IndexExpression &query, Value terms,
-                     const Stretch &keys) {
-    addTileProduct(k, {columns, 0, query},
-                   {pairs, k.algebra.floorDiv(query, 2), keys.first},
-                   {sums, 0, keys.first},
-                   {k.constantIndex(features), keys.count, terms}, isFirst);
-  };
-  if (!problem.causal)
-    return addFrom(0, count, all(problem.keys));
-  // Queries in front of the keys' group leave them out.
-  const IndexRange range{0, wholeSteps(blockSize)};
-  forStretches(0, k.constantIndex(problem.keys), problem.keys,
-               step::tileKeyGroup, [&](const Stretch &group) {
-                 IndexExpression query =
-                     k.algebra.clamped(group.first - block.first, range);
-                 Value from =
-                     k.create<arith::MinUIOp>(k.algebra.scalar(query), count);
-                 addFrom(k.algebra.uniform(from, range, k.levels.current()),
-                         k.create<arith::SubIOp>(count, from), group);
-               });
+  forQueriesOfKeys(
+      block, wholeStepsOf(block.count), wholeSteps(blockSize),
+      step::tileKeyGroup,
+      [&](const IndexExpression &query, Value terms, const Stretch &keys) {
+        addTileProduct(k, {columns, 0, query},
+                       {pairs, k.algebra.floorDiv(query, 2), keys.first},
+                       {sums, 0, keys.first},
+                       {k.constantIndex(features), keys.count, terms}, isFirst);
+      });
 }
 
 void TileGradient::storeSums(Value result, ArrayRef<int64_t> dims,
@@ -236,13 +219,7 @@ void TileGradient::storeSums(Value result, ArrayRef<int64_t> dims,
                [&](const Stretch &keys) {
                  transposePacked(k, {sums, 0, keys.first}, features,
                                  tileStripeRows, results);
-                 forEach(keys, problem.keys, [&](const IndexExpression &key) {
-                   k.forLanes(features, [&](const IndexExpression &feature) {
-                     storeResult(
-                         result, indices(dims, 0, key, feature),
-                         access.vector(results, key - keys.first, feature));
-                   });
-                 });
+                 storeRows(result, dims, keys, problem.keys, features, results);
                });
 }
 

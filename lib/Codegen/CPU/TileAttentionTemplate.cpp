@@ -96,12 +96,8 @@ void TileForward::emitStripe(const Stretch &stripe) {
       k, {weights, 0, 0}, {values, 0, 0}, {output, 0, 0},
       {stripe.count, k.constantIndex(problem.valueFeatures), wholeStepsOf(end)},
       isTrue);
-  forEach(stripe, problem.queries, [&](const IndexExpression &query) {
-    k.forLanes(problem.valueFeatures, [&](const IndexExpression &column) {
-      storeResult(op.getOutput(), indices(op.getOutputDims(), query, 0, column),
-                  access.vector(output, query - stripe.first, column));
-    });
-  });
+  storeRows(op.getOutput(), op.getOutputDims(), stripe, problem.queries,
+            problem.valueFeatures, output);
 }
 
 /// The weights of a row from its products with the keys, and its statistics.
