@@ -97,8 +97,7 @@ std::optional<step::GroupKind> Candidate::elementwise() {
     if (operationClass == OperationClass::view) {
       // Inside one kernel a reshape is index arithmetic; only dimensions of
       // extent 1 make it free.
-      if (withoutUnits(shapeOf(op->getOperand(0))) !=
-          withoutUnits(shapeOf(op->getResult(0))))
+      if (!differInUnitsAlone(op->getOperand(0), op->getResult(0)))
         return decline("a reshape between two shapes");
       continue;
     }

@@ -56,8 +56,8 @@ bool isSliceOfCaptured(step::GroupOp group) {
 /// only drops dimensions of extent 1.
 bool isViewOfSlice(Operation *op) {
   auto reshape = dyn_cast<ReshapeOp>(op);
-  return reshape && withoutUnits(shapeOf(reshape.getOperand())) ==
-                        withoutUnits(shapeOf(reshape.getResult()));
+  return reshape &&
+         differInUnitsAlone(reshape.getOperand(), reshape.getResult());
 }
 
 struct ReadSlices : public fusion::impl::ReadSlicesPassBase<ReadSlices> {

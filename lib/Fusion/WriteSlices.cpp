@@ -54,11 +54,6 @@ struct SliceWrite {
   step::GroupOp joinedWith(step::GroupOp maker) const;
 };
 
-bool movesUnits(ReshapeOp reshape) {
-  return withoutUnits(shapeOf(reshape.getOperand())) ==
-         withoutUnits(shapeOf(reshape.getResult()));
-}
-
 std::optional<SliceWrite> SliceWrite::of(step::GroupOp group) {
   auto loop = dyn_cast<WhileOp>(group->getParentOp());
   if (!loop || group.getKind() != step::GroupKind::generic ||
@@ -90,7 +85,7 @@ std::optional<SliceWrite> SliceWrite::of(step::GroupOp group) {
     return std::nullopt;
   found.stored = found.update;
   while (auto view = found.stored.getDefiningOp<ReshapeOp>()) {
-    if (!movesUnits(view))
+    if (!differInUnitsAlone(view.getOperand(), view.getResult()))
       break;
     found.views.push_back(view);
     found.stored = view.getOperand();

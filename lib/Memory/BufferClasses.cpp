@@ -56,8 +56,8 @@ bool readOnlyWhereWritten(Value value, bool inRows = false) {
         use.getOperandNumber() == 1)
       continue;
     if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(user);
-        reshape && withoutUnits(shapeOf(reshape.getOperand())) ==
-                       withoutUnits(shapeOf(reshape.getResult()))) {
+        reshape &&
+        differInUnitsAlone(reshape.getOperand(), reshape.getResult())) {
       if (!readOnlyWhereWritten(reshape.getResult(), inRows))
         return false;
       continue;

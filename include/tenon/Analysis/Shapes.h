@@ -35,6 +35,11 @@ inline llvm::SmallVector<int64_t> withoutUnits(llvm::ArrayRef<int64_t> shape) {
       shape, [](int64_t extent) { return extent != 1; }));
 }
 
+/// Whether the tensors have the same dimensions but for those of extent 1.
+inline bool differInUnitsAlone(mlir::Value a, mlir::Value b) {
+  return withoutUnits(shapeOf(a)) == withoutUnits(shapeOf(b));
+}
+
 } // namespace tenon
 
 #endif // TENON_ANALYSIS_SHAPES_H
