@@ -24,6 +24,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
+#include <unordered_map>
 
 using namespace mlir;
 using namespace tenon;
@@ -181,6 +182,28 @@ private:
   DenseMap<Type, DenseMap<std::pair<int, int>, double>> costs;
 };
 
+/// Numbers lists of numbers: equal ones have one number.
+class DistinctLists {
+public:
+  explicit DistinctLists(std::vector<std::vector<int64_t>> &lists)
+      : lists(lists) {}
+
+  int number(std::vector<int64_t> list) {
+    SmallVector<int, 1> &alike =
+        byHash[size_t(llvm::hash_combine_range(list.begin(), list.end()))];
+    for (int number : alike)
+      if (lists[number] == list)
+        return number;
+    alike.push_back(int(lists.size()));
+    lists.push_back(std::move(list));
+    return alike.back();
+  }
+
+private:
+  std::vector<std::vector<int64_t>> &lists;
+  std::unordered_map<size_t, SmallVector<int, 1>> byHash;
+};
+
 /// A layout of a value, and perhaps a second one.
 struct ValueWay {
   static constexpr int none = -1;
@@ -192,6 +215,7 @@ struct Node {
   // A value has ways, an operation has axes for its factors.
   Value value;
   std::vector<ValueWay> ways;
+  int waysNumber = 0; // of the list of ways
   Operation *op = nullptr;
   std::vector<FactorAxes> axes;
 
@@ -208,7 +232,8 @@ public:
   Choosing(func::FuncOp main, const Mesh &mesh, const AskedLayouts &asked,
            const Prices &prices)
       : main(main), mesh(mesh), asked(asked), prices(prices),
-        moves(mesh, prices), lifetimes(main) {}
+        moves(mesh, prices), lifetimes(main), tables(choice.problem.tables),
+        lists(listsOfNumbers) {}
 
   std::optional<LayoutChoice> choose(std::optional<ByteLimit> limit) {
     for (BlockArgument argument : main.getArguments())
@@ -278,6 +303,10 @@ private:
             runs * moves.seconds(value, number, node.ways.back().copy));
       }
     }
+    std::vector<int64_t> list;
+    for (const ValueWay &way : node.ways)
+      list.insert(list.end(), {way.layout, way.copy});
+    node.waysNumber = lists.number(std::move(list));
     nodes.push_back(std::move(node));
     nodeOf[value] = int(nodes.size()) - 1;
     return int(nodes.size()) - 1;
@@ -398,6 +427,18 @@ private:
     int node =
         addValue(value, numbers.getArrayRef(), runs, mayShareCopy(value));
     setTimes(nodes[node]);
+    std::vector<int64_t> wanted;
+    for (const Layout &layout : made)
+      wanted.push_back(moves.number(layout));
+    addEdge(self, node,
+            {value.getType(), nodes[node].waysNumber,
+             lists.number(std::move(wanted)), /*isMade=*/true, runs},
+            [&] { return costsOfFinishing(value, made, nodes[node], runs); });
+  }
+
+  /// What it takes to bring what an operation makes into the ways of its value.
+  std::vector<int64_t> costsOfFinishing(Value value, ArrayRef<Layout> made,
+                                        const Node &node, double runs) {
     std::vector<int64_t> table;
     for (const Layout &layout : made) {
       llvm::SmallDenseSet<int> reached;
@@ -405,13 +446,13 @@ private:
         reached.insert(moves.number(finished));
       });
       int number = moves.number(layout);
-      for (const ValueWay &way : nodes[node].ways)
+      for (const ValueWay &way : node.ways)
         table.push_back(
             reached.contains(way.layout)
                 ? inPicoseconds(runs * moves.seconds(value, number, way.layout))
                 : ShardingProblem::forbidden);
     }
-    addEdge(self, node, std::move(table));
+    return table;
   }
 
   /// Calls `visit` with what becomes of a layout once nothing is pending: each
@@ -530,29 +571,77 @@ private:
   void addReader(Value value, int reader, const WantedLayouts &wanted,
                  double runs) {
     int from = nodeOf.at(value);
+    std::vector<int64_t> list;
+    for (ArrayRef<int> layouts : wanted) {
+      list.push_back(int64_t(layouts.size()));
+      list.insert(list.end(), layouts.begin(), layouts.end());
+    }
+    addEdge(from, reader,
+            {value.getType(), nodes[from].waysNumber,
+             lists.number(std::move(list)), /*isMade=*/false, runs},
+            [&] { return costsOfReading(value, nodes[from], wanted, runs); });
+  }
+
+  std::vector<int64_t> costsOfReading(Value value, const Node &node,
+                                      const WantedLayouts &wanted,
+                                      double runs) {
     std::vector<int64_t> table;
-    for (const ValueWay &way : nodes[from].ways)
+    for (const ValueWay &way : node.ways)
       for (ArrayRef<int> layouts : wanted) {
         double seconds = 0;
         for (int layout : layouts)
           seconds += readSeconds(value, way, layout);
         table.push_back(inPicoseconds(runs * seconds));
       }
-    if (llvm::any_of(table, [](int64_t cost) { return cost != 0; }))
-      addEdge(from, reader, std::move(table));
+    return table;
+  }
+
+  /// What decides the costs of an edge. The layers of a model have few.
+  struct EdgeKind {
+    Type type;        // of the value
+    int ways, wanted; // numbers of lists
+    bool isMade;      // not read
+    double runs;
+
+    auto operator<=>(const EdgeKind &other) const {
+      return std::tuple(type.getAsOpaquePointer(), ways, wanted, isMade,
+                        runs) <=> std::tuple(other.type.getAsOpaquePointer(),
+                                             other.ways, other.wanted,
+                                             other.isMade, other.runs);
+    }
+  };
+
+  /// `costs` computes the table of an edge of a new kind.
+  void addEdge(int first, int second, const EdgeKind &kind,
+               llvm::function_ref<std::vector<int64_t>()> costs) {
+    constexpr int free = -1;
+    auto [found, isNew] = tableOf.try_emplace(kind, free);
+    if (isNew) {
+      std::vector<int64_t> table = costs();
+      if (kind.isMade ||
+          llvm::any_of(table, [](int64_t cost) { return cost != 0; }))
+        found->second = tables.number(std::move(table));
+    }
+    if (found->second != free)
+      choice.problem.edges.push_back({first, second, found->second});
   }
 
   void addEdge(int first, int second, std::vector<int64_t> table) {
-    auto [found, isNew] =
-        tables.try_emplace(std::move(table), int(choice.problem.tables.size()));
-    if (isNew)
-      choice.problem.tables.push_back(found->first);
-    choice.problem.edges.push_back({first, second, found->second});
+    choice.problem.edges.push_back(
+        {first, second, tables.number(std::move(table))});
   }
 
   //===--------------------------------------------------------------------===//
   // Problem and solution
   //===--------------------------------------------------------------------===//
+
+  /// The table of two nodes that have to take the same of so many ways.
+  static std::vector<int64_t> equalWays(size_t count) {
+    std::vector<int64_t> table(count * count, ShardingProblem::forbidden);
+    for (size_t way = 0; way < count; ++way)
+      table[way * count + way] = 0;
+    return table;
+  }
 
   void finishProblem() {
     for (const Node &node : nodes) {
@@ -566,6 +655,7 @@ private:
       to.bytes.resize(to.costs.size());
     }
     // Copies are there for another time than the values.
+    std::map<size_t, int> sameWays; // tables, by how many ways there are
     realEdges = choice.problem.edges.size();
     for (size_t at = 0; at < nodes.size(); ++at) {
       const Node &node = nodes[at];
@@ -578,15 +668,15 @@ private:
       to.end = std::max(lifetimes.lastRead(node.value), node.firstRead);
       size_t count = node.ways.size();
       to.costs.resize(count);
-      std::vector<int64_t> same(count * count, ShardingProblem::forbidden);
-      for (size_t way = 0; way < count; ++way) {
-        to.bytes.push_back(
-            node.ways[way].copy == ValueWay::none
-                ? 0
-                : moves.localBytes(node.value, node.ways[way].copy));
-        same[way * count + way] = 0;
-      }
-      addEdge(int(at), int(choice.problem.nodes.size()) - 1, std::move(same));
+      for (const ValueWay &way : node.ways)
+        to.bytes.push_back(way.copy == ValueWay::none
+                               ? 0
+                               : moves.localBytes(node.value, way.copy));
+      auto [same, isNew] = sameWays.try_emplace(count, 0);
+      if (isNew)
+        same->second = tables.number(equalWays(count));
+      choice.problem.edges.push_back(
+          {int(at), int(choice.problem.nodes.size()) - 1, same->second});
     }
     choice.problem.name = "layouts";
   }
@@ -754,7 +844,10 @@ private:
   LayoutChoice choice;
   std::vector<Node> nodes;
   llvm::DenseMap<Value, int> nodeOf;
-  std::map<std::vector<int64_t>, int> tables;
+  DistinctLists tables;
+  std::vector<std::vector<int64_t>> listsOfNumbers;
+  DistinctLists lists;
+  std::map<EdgeKind, int> tableOf;
   size_t realEdges = 0;
   std::vector<std::vector<size_t>> edgesOf;
 };

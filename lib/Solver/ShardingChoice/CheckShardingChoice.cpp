@@ -22,6 +22,7 @@ namespace {
 struct Decision {
   std::vector<int32_t> nodes;
   std::vector<std::vector<int32_t>> labels;
+  int32_t lowestNode = -1; // known when all are joined
 };
 
 /// The decisions of a problem; each node's decision and its place there.
@@ -39,11 +40,16 @@ public:
       of.push_back(static_cast<int32_t>(node));
       at.push_back(0);
     }
+    for (const std::vector<int64_t> &table : problem.tables) {
+      allowed.emplace_back();
+      for (size_t entry = 0; entry < table.size(); ++entry)
+        if (table[entry] != ShardingProblem::forbidden)
+          allowed.back().push_back(entry);
+    }
     std::set<int32_t> forbidding;
     for (size_t i = 0; i < problem.edges.size(); ++i) {
-      const std::vector<int64_t> &table =
-          problem.tables[problem.edges[i].table];
-      if (std::count(table.begin(), table.end(), ShardingProblem::forbidden))
+      const int32_t table = problem.edges[i].table;
+      if (allowed[table].size() != problem.tables[table].size())
         forbidding.insert(static_cast<int32_t>(i));
     }
     while (true) {
@@ -56,14 +62,14 @@ public:
       if (!changed)
         break;
     }
-    // The lowest node first, labels in the order of its strategies.
-    for (size_t index = 0; index < all.size(); ++index) {
-      Decision &decision = all[index];
+    // Labels in the order of the lowest node's strategies.
+    for (Decision &decision : all) {
       if (decision.nodes.empty())
         continue;
       const size_t lowest =
           std::min_element(decision.nodes.begin(), decision.nodes.end()) -
           decision.nodes.begin();
+      decision.lowestNode = decision.nodes[lowest];
       std::sort(
           decision.labels.begin(), decision.labels.end(),
           [&](const auto &a, const auto &b) { return a[lowest] < b[lowest]; });
@@ -79,14 +85,25 @@ public:
                             second[at[edge.second]]];
   }
   int32_t lowestNode(int32_t decision) const {
-    return *std::min_element(all[decision].nodes.begin(),
-                             all[decision].nodes.end());
+    return all[decision].lowestNode;
   }
 
   std::vector<Decision> all;
   std::vector<int32_t> of, at;
 
 private:
+  /// Per table its entries that are permitted.
+  std::vector<std::vector<size_t>> allowed;
+
+  /// Which label has a strategy of the node; -1 for none.
+  std::vector<int64_t> labelsByStrategy(int32_t node) const {
+    std::vector<int64_t> labels(problem.nodes[node].costs.size(), -1);
+    const Decision &decision = all[of[node]];
+    for (size_t label = 0; label < decision.labels.size(); ++label)
+      labels[decision.labels[label][at[node]]] = int64_t(label);
+    return labels;
+  }
+
   /// Drops labels that an edge forbids, or joins its decisions. `isSettled`:
   /// all that is left is permitted.
   bool apply(const ShardingProblem::Edge &edge, bool &isSettled) {
@@ -100,14 +117,18 @@ private:
     std::vector<std::vector<size_t>> partners(first.labels.size()),
         back(second.labels.size());
     size_t permitted = 0;
-    for (size_t i = 0; i < first.labels.size(); ++i)
-      for (size_t j = 0; j < second.labels.size(); ++j)
-        if (cost(edge, first.labels[i], second.labels[j]) !=
-            ShardingProblem::forbidden) {
-          partners[i].push_back(j);
-          back[j].push_back(i);
-          ++permitted;
-        }
+    // No two labels have one strategy of a node.
+    const std::vector<int64_t> rowOf = labelsByStrategy(edge.first);
+    const std::vector<int64_t> columnOf = labelsByStrategy(edge.second);
+    for (size_t entry : allowed[edge.table]) {
+      const int64_t row = rowOf[entry / columnOf.size()];
+      const int64_t column = columnOf[entry % columnOf.size()];
+      if (row < 0 || column < 0)
+        continue;
+      partners[row].push_back(column);
+      back[column].push_back(row);
+      ++permitted;
+    }
     if (permitted == first.labels.size() * second.labels.size()) {
       isSettled = true;
       return false;
@@ -236,6 +257,20 @@ static void dropWhatNeverFits(const ShardingProblem &problem,
   }
 }
 
+/// Adds the costs of an edge to the table of two decisions, which has a row per
+/// label of the one `above`.
+static void addTable(const Decisions &decisions,
+                     const ShardingProblem::Edge &edge, int32_t above,
+                     int64_t scale, std::vector<__int128> &table) {
+  const bool turns = decisions.of[edge.first] != above;
+  const auto &first = decisions.all[decisions.of[edge.first]].labels;
+  const auto &second = decisions.all[decisions.of[edge.second]].labels;
+  for (size_t i = 0; i < first.size(); ++i)
+    for (size_t j = 0; j < second.size(); ++j)
+      table[turns ? j * first.size() + i : i * second.size() + j] +=
+          __int128(decisions.cost(edge, first[i], second[j])) * scale;
+}
+
 /// What is proved, or why nothing is.
 static std::optional<std::string> proveBound(const ShardingProblem &problem,
                                              const ShardingSolution &solution,
@@ -282,64 +317,69 @@ static std::optional<std::string> proveBound(const ShardingProblem &problem,
     }
   }
 
-  using Table = std::vector<std::vector<__int128>>;
-  std::map<std::pair<int32_t, int32_t>, Table> tables;
+  // Edges between two decisions are one table, of which there is one at a time.
+  struct Between {
+    int32_t above, beside; // the decision with the lower lowest node is above
+    const ShardingProblem::Edge *edge;
+  };
+  std::vector<Between> betweens;
   for (const ShardingProblem::Edge &edge : problem.edges) {
     const int32_t first = decisions.of[edge.first];
     const int32_t second = decisions.of[edge.second];
-    const Decision &rows = decisions.all[first];
-    const Decision &columns = decisions.all[second];
     if (first == second) {
-      for (size_t i = 0; i < rows.labels.size(); ++i)
+      const std::vector<std::vector<int32_t>> &labels =
+          decisions.all[first].labels;
+      for (size_t i = 0; i < labels.size(); ++i)
         costs[first][i] +=
-            __int128(decisions.cost(edge, rows.labels[i], rows.labels[i])) *
+            __int128(decisions.cost(edge, labels[i], labels[i])) *
             solution.scale;
       continue;
     }
     const bool turns =
         decisions.lowestNode(first) > decisions.lowestNode(second);
-    Table &table =
-        tables[turns ? std::pair(second, first) : std::pair(first, second)];
-    const Decision &above = turns ? columns : rows;
-    const Decision &beside = turns ? rows : columns;
-    if (table.empty())
-      table.assign(above.labels.size(),
-                   std::vector<__int128>(beside.labels.size()));
-    for (size_t i = 0; i < above.labels.size(); ++i)
-      for (size_t j = 0; j < beside.labels.size(); ++j)
-        table[i][j] += __int128(decisions.cost(
-                           edge, turns ? beside.labels[j] : above.labels[i],
-                           turns ? above.labels[i] : beside.labels[j])) *
-                       solution.scale;
+    betweens.push_back({turns ? second : first, turns ? first : second, &edge});
   }
+  std::sort(
+      betweens.begin(), betweens.end(), [](const Between &a, const Between &b) {
+        return std::pair(a.above, a.beside) < std::pair(b.above, b.beside);
+      });
   std::map<std::pair<int32_t, int32_t>, const ShardingSolution::Messages *>
       messages;
   for (const ShardingSolution::Messages &list : solution.messages)
     if (!messages.emplace(std::pair(list.first, list.second), &list).second)
       return std::string(needsSmaller) + "nodes " + std::to_string(list.first) +
              " and " + std::to_string(list.second) + " have messages twice";
-  for (auto &[pair, table] : tables) {
-    std::vector<__int128> &rows = costs[pair.first];
-    std::vector<__int128> &columns = costs[pair.second];
+  std::vector<__int128> table;
+  for (size_t from = 0, to = 0; from < betweens.size(); from = to) {
+    const auto [above, beside, firstEdge] = betweens[from];
+    std::vector<__int128> &rows = costs[above];
+    std::vector<__int128> &columns = costs[beside];
+    table.assign(rows.size() * columns.size(), 0);
+    for (; to < betweens.size() && betweens[to].above == above &&
+           betweens[to].beside == beside;
+         ++to)
+      addTable(decisions, *betweens[to].edge, above, solution.scale, table);
     auto isSum = [&] {
       if (rows.size() == 1 || columns.size() == 1)
         return true;
-      for (const std::vector<__int128> &row : table)
-        for (size_t j = 0; j < row.size(); ++j)
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const __int128 *row = &table[i * columns.size()];
+        for (size_t j = 0; j < columns.size(); ++j)
           if (row[j] >= __int128(ShardingProblem::forbidden) * solution.scale ||
-              row[j] - row[0] != table[0][j] - table[0][0])
+              row[j] - row[0] != table[j] - table[0])
             return false;
+      }
       return true;
     };
     if (isSum()) {
       for (size_t i = 0; i < rows.size(); ++i)
-        rows[i] += table[i][0];
+        rows[i] += table[i * columns.size()];
       for (size_t j = 0; j < columns.size(); ++j)
-        columns[j] += table[0][j] - table[0][0];
+        columns[j] += table[j] - table[0];
       continue;
     }
     auto found = messages.find(
-        {decisions.lowestNode(pair.first), decisions.lowestNode(pair.second)});
+        {decisions.lowestNode(above), decisions.lowestNode(beside)});
     if (found != messages.end()) {
       const ShardingSolution::Messages &list = *found->second;
       if (list.toFirst.size() != rows.size() ||
@@ -355,22 +395,17 @@ static std::optional<std::string> proveBound(const ShardingProblem &problem,
         for (int64_t message : side)
           if (message < -largestSum || message > largestSum)
             return std::string(needsSmaller) + "a message is beyond 2^60";
-      for (size_t i = 0; i < rows.size(); ++i) {
+      for (size_t i = 0; i < rows.size(); ++i)
         rows[i] += list.toFirst[i];
-        for (size_t j = 0; j < columns.size(); ++j)
-          table[i][j] -= list.toFirst[i];
-      }
-      for (size_t j = 0; j < columns.size(); ++j) {
+      for (size_t j = 0; j < columns.size(); ++j)
         columns[j] += list.toSecond[j];
-        for (size_t i = 0; i < rows.size(); ++i)
-          table[i][j] -= list.toSecond[j];
-      }
+      for (size_t i = 0; i < rows.size(); ++i)
+        for (size_t j = 0; j < columns.size(); ++j)
+          table[i * columns.size() + j] -=
+              __int128(list.toFirst[i]) + list.toSecond[j];
       messages.erase(found);
     }
-    __int128 least = table[0][0];
-    for (const std::vector<__int128> &row : table)
-      least = std::min(least, *std::min_element(row.begin(), row.end()));
-    bound += least;
+    bound += *std::min_element(table.begin(), table.end());
   }
   if (!messages.empty())
     return std::string(needsSmaller) + "there is no edge between the groups " +

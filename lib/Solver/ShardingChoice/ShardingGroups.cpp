@@ -33,14 +33,18 @@ public:
 
   /// Goes on until no edge joins two groups or drops a label.
   void run() {
-    std::vector<bool> forbids;
-    for (const std::vector<int64_t> &table : problem.tables)
-      forbids.push_back(std::find(table.begin(), table.end(),
-                                  ShardingProblem::forbidden) != table.end());
+    for (const std::vector<int64_t> &table : problem.tables) {
+      std::vector<size_t> &places = permitted.emplace_back();
+      for (size_t i = 0; i < table.size(); ++i)
+        if (table[i] < ShardingProblem::forbidden)
+          places.push_back(i);
+    }
     std::vector<int32_t> open;
-    for (size_t i = 0; i < problem.edges.size(); ++i)
-      if (forbids[problem.edges[i].table])
+    for (size_t i = 0; i < problem.edges.size(); ++i) {
+      const int32_t table = problem.edges[i].table;
+      if (permitted[table].size() < problem.tables[table].size())
         open.push_back(static_cast<int32_t>(i));
+    }
     for (bool changed = true; changed;) {
       changed = false;
       std::vector<int32_t> left;
@@ -83,13 +87,10 @@ private:
     const int32_t second = places[edge.second].group;
     const size_t rows = strategies(edge.first).size();
     const size_t columns = strategies(edge.second).size();
-    auto permits = [&](size_t row, size_t column) {
-      return cost(edge, row, column) < ShardingProblem::forbidden;
-    };
     if (first == second) {
       std::vector<int32_t> kept;
       for (size_t i = 0; i < rows; ++i)
-        if (permits(i, i))
+        if (cost(edge, i, i) < ShardingProblem::forbidden)
           kept.push_back(static_cast<int32_t>(i));
       const bool dropped = kept.size() < rows;
       keep(first, kept);
@@ -97,19 +98,23 @@ private:
     }
     std::vector<int32_t> ofRow(rows), ofColumn(columns);
     std::vector<int32_t> partners(rows, -1), rowOf(columns, -1);
-    bool permitsAll = true;
-    for (size_t row = 0; row < rows; ++row)
-      for (size_t column = 0; column < columns; ++column) {
-        if (!permits(row, column)) {
-          permitsAll = false;
-          continue;
-        }
-        ++ofRow[row];
-        ++ofColumn[column];
-        partners[row] = static_cast<int32_t>(column);
-        rowOf[column] = static_cast<int32_t>(row);
-      }
-    if (permitsAll)
+    // A large table that ties two nodes permits few pairs.
+    const size_t width = problem.nodes[edge.second].costs.size();
+    const std::vector<int32_t> rowWith = labelsOf(edge.first);
+    const std::vector<int32_t> columnWith = labelsOf(edge.second);
+    size_t pairs = 0;
+    for (size_t place : permitted[edge.table]) {
+      const int32_t row = rowWith[place / width];
+      const int32_t column = columnWith[place % width];
+      if (row < 0 || column < 0)
+        continue;
+      ++pairs;
+      ++ofRow[row];
+      ++ofColumn[column];
+      partners[row] = column;
+      rowOf[column] = row;
+    }
+    if (pairs == rows * columns)
       return Effect::done;
     auto several = [](int32_t count) { return count > 1; };
     if (std::none_of(ofRow.begin(), ofRow.end(), several) &&
@@ -133,6 +138,15 @@ private:
     const bool dropped = keepPermitted(first, ofRow);
     return keepPermitted(second, ofColumn) || dropped ? Effect::dropped
                                                       : Effect::none;
+  }
+
+  /// Per strategy of a node the label that it has, or -1.
+  std::vector<int32_t> labelsOf(int32_t node) const {
+    std::vector<int32_t> labels(problem.nodes[node].costs.size(), -1);
+    const std::vector<int32_t> &left = strategies(node);
+    for (size_t label = 0; label < left.size(); ++label)
+      labels[left[label]] = static_cast<int32_t>(label);
+    return labels;
   }
 
   static void select(std::vector<int32_t> &values,
@@ -167,6 +181,7 @@ private:
   }
 
   const ShardingProblem &problem;
+  std::vector<std::vector<size_t>> permitted; // entries, per table
 };
 
 /// What the labels of the groups take at the times that matter.
