@@ -25,15 +25,18 @@ pricedCosts(const ShardingGroups &groups, const std::vector<double> &prices) {
 }
 
 ShardingBound::ShardingBound(const ShardingGroups &groups) : groups(groups) {
-  for (const ShardingGroups::Edge &edge : groups.edges) {
-    const size_t rows = groups.groups[edge.first].costs.size();
-    const size_t columns = groups.groups[edge.second].costs.size();
-    tables.emplace_back(edge.costs.begin(), edge.costs.end());
-    std::vector<double> &turned = tables.emplace_back(rows * columns);
+  for (const auto &[columns, costs] : groups.tables) {
+    tables.emplace_back(costs.begin(), costs.end());
+    std::vector<double> &turned = tables.emplace_back(costs.size());
+    const size_t rows = costs.size() / columns;
     for (size_t row = 0; row < rows; ++row)
       for (size_t column = 0; column < columns; ++column)
         turned[column * rows + row] =
-            static_cast<double>(edge.costs[row * columns + column]);
+            static_cast<double>(costs[row * columns + column]);
+  }
+  for (const ShardingGroups::Edge &edge : groups.edges) {
+    const size_t rows = groups.groups[edge.first].costs.size();
+    const size_t columns = groups.groups[edge.second].costs.size();
     passEffort += static_cast<int64_t>(3 * rows * columns);
     now.messages.emplace_back(rows);
     now.messages.emplace_back(columns);
@@ -81,7 +84,7 @@ void ShardingBound::pass(bool forwards) {
       std::vector<double> &on =
           now.messages[2 * link.edge + (link.isFirst ? 1 : 0)];
       const double *table =
-          tables[2 * link.edge + (link.isFirst ? 0 : 1)].data();
+          (link.isFirst ? this->table(link.edge) : turned(link.edge)).data();
       const size_t width = on.size();
       for (size_t row = 0; row < sum.size(); ++row, table += width) {
         const double kept = back[row] - shares[group] * sum[row];
@@ -124,7 +127,7 @@ double ShardingBound::measure() const {
     const std::vector<double> &rows = now.messages[2 * edge];
     const std::vector<double> &columns = now.messages[2 * edge + 1];
     sum.assign(columns.size(), 4e18);
-    const double *table = tables[2 * edge].data();
+    const double *table = this->table(int32_t(edge)).data();
     for (double row : rows)
       for (double &least : sum)
         least = std::min(least, *table++ - row);
@@ -246,7 +249,7 @@ std::vector<int32_t> ShardingBound::decode() const {
     for (const ShardingGroups::Link &link : groups.groups[i].links) {
       const double *row =
           size_t(link.other) < i
-              ? tables[2 * link.edge + (link.isFirst ? 1 : 0)].data() +
+              ? (link.isFirst ? turned(link.edge) : table(link.edge)).data() +
                     size_t(labels[link.other]) * sum.size()
               : best.messages[2 * link.edge + (link.isFirst ? 0 : 1)].data();
       for (size_t label = 0; label < sum.size(); ++label)

@@ -41,10 +41,10 @@ public:
 
   /// A table with a row per label of the first group, and turned.
   const std::vector<double> &table(int32_t edge) const {
-    return tables[2 * edge];
+    return tables[2 * groups.edges[edge].table];
   }
   const std::vector<double> &turned(int32_t edge) const {
-    return tables[2 * edge + 1];
+    return tables[2 * groups.edges[edge].table + 1];
   }
 
 private:
@@ -62,6 +62,7 @@ private:
   std::vector<double> excess() const;
 
   const ShardingGroups &groups;
+  /// Those of the groups, and turned.
   std::vector<std::vector<double>> tables;
   /// What one pass in both directions looks at.
   int64_t passEffort = 1;

@@ -85,6 +85,7 @@ static void certify(const ShardingGroups &groups, const ShardingBound &bound,
   }
   for (size_t i = 0; i < groups.edges.size(); ++i) {
     const ShardingGroups::Edge &edge = groups.edges[i];
+    const std::vector<int64_t> &costsOfPairs = groups.tables[edge.table].costs;
     ShardingSolution::Messages messages;
     messages.first = groups.groups[edge.first].lowestNode;
     messages.second = groups.groups[edge.second].lowestNode;
@@ -97,7 +98,7 @@ static void certify(const ShardingGroups &groups, const ShardingBound &bound,
       costs[edge.first][row] += messages.toFirst[row];
       for (size_t column = 0; column < messages.toSecond.size(); ++column) {
         const __int128 cost =
-            __int128(edge.costs[row * messages.toSecond.size() + column]) *
+            __int128(costsOfPairs[row * messages.toSecond.size() + column]) *
                 solution.scale -
             messages.toFirst[row] - messages.toSecond[column];
         if (!least || cost < *least)

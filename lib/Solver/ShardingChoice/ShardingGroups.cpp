@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 using namespace tenon::solver;
 
@@ -425,52 +426,92 @@ static bool moveToLabels(const std::vector<int64_t> &table, Group &rows,
   return true;
 }
 
+/// Equal tables have one number.
+class DistinctTables {
+public:
+  explicit DistinctTables(std::vector<ShardingGroups::Table> &tables)
+      : tables(tables) {}
+
+  int32_t number(ShardingGroups::Table table) {
+    // FNV-1a, by numbers in place of bytes.
+    uint64_t hash = 14695981039346656037u;
+    for (int64_t cost : table.costs)
+      hash = (hash ^ uint64_t(cost)) * 1099511628211u;
+    std::vector<int32_t> &alike = byHash[hash];
+    for (int32_t number : alike)
+      if (tables[number] == table)
+        return number;
+    alike.push_back(static_cast<int32_t>(tables.size()));
+    tables.push_back(std::move(table));
+    return alike.back();
+  }
+
+private:
+  std::vector<ShardingGroups::Table> &tables;
+  std::unordered_map<uint64_t, std::vector<int32_t>> byHash;
+};
+
 /// Adds the costs of the problem's edges to labels and to edges of groups.
-static void addEdges(const ShardingProblem &problem, const Joining &joining,
-                     const std::vector<int32_t> &numbers,
-                     std::vector<Group> &groups,
-                     std::vector<ShardingGroups::Edge> &edges) {
+static void addEdges(const ShardingProblem &problem, std::vector<Group> &groups,
+                     ShardingGroups &result) {
+  struct Place {
+    int32_t group;
+    const Member *member;
+  };
+  std::vector<Place> places(problem.nodes.size());
+  for (size_t group = 0; group < groups.size(); ++group)
+    for (const Member &member : groups[group].members)
+      places[member.node] = {static_cast<int32_t>(group), &member};
+  auto cost = [&](const ShardingProblem::Edge &edge, size_t first,
+                  size_t second) {
+    const size_t width = problem.nodes[edge.second].costs.size();
+    return problem.tables[edge.table]
+                         [places[edge.first].member->strategies[first] * width +
+                          places[edge.second].member->strategies[second]];
+  };
   struct Between {
     int32_t first;
     int32_t second;
     int32_t edge;
   };
-  auto groupOf = [&](int32_t node) {
-    return numbers[joining.places[node].group];
-  };
   std::vector<Between> betweens;
   for (size_t i = 0; i < problem.edges.size(); ++i) {
     const ShardingProblem::Edge &edge = problem.edges[i];
-    const int32_t first = groupOf(edge.first), second = groupOf(edge.second);
+    const int32_t first = places[edge.first].group;
+    const int32_t second = places[edge.second].group;
     if (first != second) {
       betweens.push_back({std::min(first, second), std::max(first, second),
                           static_cast<int32_t>(i)});
       continue;
     }
     for (int32_t label = 0; label < groups[first].size(); ++label)
-      groups[first].costs[label] += joining.cost(edge, label, label);
+      groups[first].costs[label] += cost(edge, label, label);
   }
   std::sort(
       betweens.begin(), betweens.end(), [](const Between &a, const Between &b) {
         return std::pair(a.first, a.second) < std::pair(b.first, b.second);
       });
-  for (size_t i = 0; i < betweens.size(); ++i) {
-    const Between &between = betweens[i];
-    const size_t rows = groups[between.first].costs.size();
-    const size_t columns = groups[between.second].costs.size();
-    if (i == 0 || betweens[i - 1].first != between.first ||
-        betweens[i - 1].second != between.second)
-      edges.push_back({between.first, between.second,
-                       std::vector<int64_t>(rows * columns)});
-    const ShardingProblem::Edge &edge = problem.edges[between.edge];
-    const bool isSwapped = groupOf(edge.first) != between.first;
-    for (size_t row = 0; row < rows; ++row)
-      for (size_t column = 0; column < columns; ++column) {
-        int64_t &cost = edges.back().costs[row * columns + column];
-        cost = std::min(ShardingGroups::forbidden,
-                        cost + (isSwapped ? joining.cost(edge, column, row)
-                                          : joining.cost(edge, row, column)));
-      }
+  DistinctTables tables(result.tables);
+  for (size_t from = 0, to = 0; from < betweens.size(); from = to) {
+    const auto [first, second, firstEdge] = betweens[from];
+    const size_t rows = groups[first].costs.size();
+    ShardingGroups::Table table{groups[second].costs.size(), {}};
+    table.costs.resize(rows * table.columns);
+    for (; to < betweens.size() && betweens[to].first == first &&
+           betweens[to].second == second;
+         ++to) {
+      const ShardingProblem::Edge &edge = problem.edges[betweens[to].edge];
+      const bool isSwapped = places[edge.first].group != first;
+      for (size_t row = 0; row < rows; ++row)
+        for (size_t column = 0; column < table.columns; ++column) {
+          int64_t &sum = table.costs[row * table.columns + column];
+          sum = std::min(ShardingGroups::forbidden,
+                         sum + (isSwapped ? cost(edge, column, row)
+                                          : cost(edge, row, column)));
+        }
+    }
+    if (!moveToLabels(table.costs, groups[first], groups[second]))
+      result.edges.push_back({first, second, tables.number(std::move(table))});
   }
 }
 
@@ -521,16 +562,10 @@ tenon::solver::groupShardings(const ShardingProblem &problem,
   };
   if (auto reason = withoutLabel())
     return reason;
-  std::vector<ShardingGroups::Edge> edges;
-  addEdges(problem, joining, numbers, groups, edges);
-
   const Memory memory(problem);
-  std::vector<int64_t> least(memory.times.size());
-  std::vector<std::vector<int32_t>> labelsBefore;
-  for (const Group &group : groups)
-    labelsBefore.push_back(group.members.front().strategies);
   if (problem.limit) {
-    least = dropWhatNeverFits(memory, *problem.limit, groups);
+    const std::vector<int64_t> least =
+        dropWhatNeverFits(memory, *problem.limit, groups);
     for (size_t row = 0; row < least.size(); ++row)
       if (least[row] > *problem.limit)
         return "at time " + std::to_string(memory.times[row]) +
@@ -546,28 +581,10 @@ tenon::solver::groupShardings(const ShardingProblem &problem,
       group.runs.assign(group.costs.size(), {});
   }
 
-  // Only decisions are kept, and only edges between them.
+  addEdges(problem, groups, result);
+
+  // Only decisions are kept.
   std::vector<int32_t> placed(groups.size(), -1);
-  for (ShardingGroups::Edge &edge : edges) {
-    Group &first = groups[edge.first], &second = groups[edge.second];
-    const std::vector<int32_t> &allRows = labelsBefore[edge.first];
-    const std::vector<int32_t> &allColumns = labelsBefore[edge.second];
-    auto indices = [](const std::vector<int32_t> &all, const Group &group) {
-      std::vector<int32_t> places;
-      for (int32_t strategy : group.members.front().strategies)
-        places.push_back(static_cast<int32_t>(
-            std::lower_bound(all.begin(), all.end(), strategy) - all.begin()));
-      return places;
-    };
-    std::vector<int64_t> costs;
-    const std::vector<int32_t> columns = indices(allColumns, second);
-    for (int32_t row : indices(allRows, first))
-      for (int32_t column : columns)
-        costs.push_back(edge.costs[row * allColumns.size() + column]);
-    edge.costs = std::move(costs);
-    if (moveToLabels(edge.costs, first, second))
-      edge.costs.clear();
-  }
   result.fixed.assign(problem.nodes.size(), -1);
   for (size_t i = 0; i < groups.size(); ++i) {
     Group &group = groups[i];
@@ -580,15 +597,13 @@ tenon::solver::groupShardings(const ShardingProblem &problem,
     for (const Member &member : group.members)
       result.fixed[member.node] = member.strategies.front();
   }
-  for (ShardingGroups::Edge &edge : edges) {
-    if (edge.costs.empty())
-      continue;
+  for (size_t number = 0; number < result.edges.size(); ++number) {
+    ShardingGroups::Edge &edge = result.edges[number];
     edge.first = placed[edge.first];
     edge.second = placed[edge.second];
-    const auto number = static_cast<int32_t>(result.edges.size());
-    result.groups[edge.first].links.push_back({number, edge.second, true});
-    result.groups[edge.second].links.push_back({number, edge.first, false});
-    result.edges.push_back(std::move(edge));
+    const auto link = static_cast<int32_t>(number);
+    result.groups[edge.first].links.push_back({link, edge.second, true});
+    result.groups[edge.second].links.push_back({link, edge.first, false});
   }
   mergeRows(result);
   return std::nullopt;

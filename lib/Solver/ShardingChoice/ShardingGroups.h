@@ -51,8 +51,15 @@ struct ShardingGroups {
     /// `first` has the lower lowest node.
     int32_t first = 0;
     int32_t second = 0;
-    /// A row per label of `first`.
+    /// Which of `tables`.
+    int32_t table = 0;
+  };
+  /// A row per label of an edge's first group.
+  struct Table {
+    size_t columns = 0;
     std::vector<int64_t> costs;
+
+    bool operator==(const Table &) const = default;
   };
   /// A time at which the limit can be exceeded.
   struct Row {
@@ -64,6 +71,8 @@ struct ShardingGroups {
   /// By lowest node; each has at least two labels.
   std::vector<Group> groups;
   std::vector<Edge> edges;
+  /// Edges with equal tables share one: the layers of a model are alike.
+  std::vector<Table> tables;
   std::vector<Row> rows;
   /// What all else costs.
   int64_t constant = 0;

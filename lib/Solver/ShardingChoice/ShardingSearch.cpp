@@ -63,7 +63,8 @@ __int128 ShardingSearch::costOf(const std::vector<int32_t> &labels) const {
   for (size_t group = 0; group < labels.size(); ++group)
     sum += groups.groups[group].costs[labels[group]];
   for (const ShardingGroups::Edge &edge : groups.edges)
-    sum += edge.costs[labels[edge.first] * groups.groups[edge.second].size() +
+    sum += groups.tables[edge.table]
+               .costs[labels[edge.first] * groups.groups[edge.second].size() +
                       labels[edge.second]];
   return sum;
 }
@@ -101,7 +102,8 @@ __int128 ShardingSearch::costChange() {
         continue;
       const int32_t to = labels[link.other];
       const int32_t from = moves ? labelBefore[link.other] : to;
-      const std::vector<int64_t> &costs = groups.edges[link.edge].costs;
+      const std::vector<int64_t> &costs =
+          groups.tables[groups.edges[link.edge].table].costs;
       auto at = [&](int32_t own, int32_t other) {
         return link.isFirst
                    ? costs[own * groups.groups[link.other].size() + other]
