@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 import replay64
 import xla
 
-# After how many steps states are looked at.
-KEPT = (1, 5)
+# After how many steps states are looked at: models, and steps of several ranks.
+KEPT = (1, 3, 5)
 
 # The results of large steps are not kept.
-MOST_BYTES = 64 << 20
+MOST_BYTES = 96 << 20
 
 # Where results are kept for other tests; conftest.py says so.
 folder: Path | None = None
@@ -40,7 +40,7 @@ def one_at_a_time(name: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Replay:
-    """What XLA makes of a text: the results after one step and after five, and the losses on the way."""
+    """What XLA makes of a text: the results after the steps of KEPT, and the losses on the way."""
 
     results: dict[int, list[Any]]
     losses: list[float]
