@@ -146,7 +146,8 @@ void Warp::run() {
              std::countr_zero(missing));
       active &= predicate(instruction.guard);
     }
-    counters.laneInstructions += std::popcount(active);
+    counters.laneInstructions +=
+        active == allLanes ? laneCount : std::popcount(active);
 
     switch (instruction.flow) {
     case Instruction::Branch: {

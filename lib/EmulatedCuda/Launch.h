@@ -137,8 +137,11 @@ struct Warp {
   void countShared(const uint64_t *addresses, Mask active, uint32_t bytes);
 
 private:
+  bool isBehindBarrier(Slot slot, Slot mine) const;
+  bool recordPlainly(Cell &cell, AccessKind kind, Slot mine) const;
+  Slot slotOf(const Region &region, AccessKind kind, unsigned lane) const;
   void record(Region &region, uint64_t word, uint8_t bits, AccessKind kind,
-              unsigned lane);
+              Slot mine, unsigned lane);
   void recordCell(Cell &cell, AccessKind kind, Slot mine, unsigned lane,
                   const Region &region, uint64_t offset);
   void insert(Slot (&slots)[2], Slot mine, unsigned lane);

@@ -29,12 +29,12 @@ void forWords(uint64_t offset, uint64_t count, Visit visit) {
 Region::Region(Kind kind, uint64_t begin, uint64_t bytes, uint8_t *data,
                bool written)
     : kind(kind), begin(begin), bytes(bytes), data(data),
-      state((bytes + 3) / 4, written ? 0x0F : 0),
+      state((bytes + 3) / 4, written ? writtenWord : 0),
       shadow(kind == Local || kind == Constant
                  ? 0
                  : (bytes + 4 * pageWords - 1) / (4 * pageWords)) {}
 
-bool Region::isWritten(uint64_t offset, uint64_t count) const {
+bool Region::areBytesWritten(uint64_t offset, uint64_t count) const {
   bool all = true;
   forWords(offset, count, [&](uint64_t word, uint8_t bits) {
     all &= (state[word] & bits) == bits && !(state[word] >> 4 & bits);
@@ -152,9 +152,7 @@ bool DeviceMemory::removeHost(void *pointer) {
   return true;
 }
 
-Region *DeviceMemory::find(uint64_t address) {
-  if (latest && latest->contains(address, 1))
-    return latest;
+Region *DeviceMemory::findAnother(uint64_t address) {
   auto after = live.upper_bound(address);
   if (after == live.begin())
     return nullptr;

@@ -84,6 +84,7 @@ struct Region {
   uint8_t *data;
   /// Per word: bits 0 to 3 for bytes written, 4 to 7 for bytes in flight.
   std::vector<uint8_t> state;
+  static constexpr uint8_t writtenWord = 0x0F;
   std::vector<std::unique_ptr<ShadowPage>> shadow;
   std::unique_ptr<Footprint> footprint;
 
@@ -98,8 +99,16 @@ struct Region {
     return *page;
   }
   /// All of the bytes [offset, offset + count) have been written and none is in
-  /// flight.
-  bool isWritten(uint64_t offset, uint64_t count) const;
+  /// flight. Whole words are what nearly all accesses are.
+  bool isWritten(uint64_t offset, uint64_t count) const {
+    if ((offset | count) % 4)
+      return areBytesWritten(offset, count);
+    const uint8_t *words = state.data() + offset / 4;
+    for (uint64_t word = 0; word < count / 4; ++word)
+      if (words[word] != writtenWord)
+        return false;
+    return true;
+  }
   bool isInFlight(uint64_t offset, uint64_t count) const;
   void setWritten(uint64_t offset, uint64_t count, bool written);
   void setInFlight(uint64_t offset, uint64_t count, bool inFlight);
@@ -108,6 +117,9 @@ struct Region {
   /// does.
   void copyWritten(uint64_t offset, const Region &from, uint64_t fromOffset,
                    uint64_t count);
+
+private:
+  bool areBytesWritten(uint64_t offset, uint64_t count) const;
 };
 
 /// The device's memory and what of the host's it sees. Addresses are never used
@@ -123,7 +135,10 @@ public:
   Region *addHost(void *pointer, uint64_t bytes);
   bool removeHost(void *pointer);
   /// The region that holds the byte, or null.
-  Region *find(uint64_t address);
+  Region *find(uint64_t address) {
+    return latest && latest->contains(address, 1) ? latest
+                                                  : findAnother(address);
+  }
   /// In words, where an address lies that no region holds.
   std::string describe(uint64_t address) const;
   uint64_t used() const { return usedBytes; }
@@ -131,6 +146,8 @@ public:
   std::vector<Region *> regions();
 
 private:
+  Region *findAnother(uint64_t address);
+
   uint64_t capacityBytes, usedBytes = 0;
   uint64_t reserved = 0, reservedBytes = 0, next = 0;
   std::map<uint64_t, std::unique_ptr<Region>> live;

@@ -36,10 +36,17 @@ void countAccess(Warp &warp, Space space, const uint64_t *addresses,
     warp.countShared(addresses, active, bytes);
 }
 
-uint64_t readElement(const uint8_t *from, unsigned bytes) {
-  uint64_t value = 0;
-  memcpy(&value, from, bytes);
+template <typename T>
+uint64_t readAs(const uint8_t *from) {
+  T value;
+  memcpy(&value, from, sizeof(T));
   return value;
+}
+uint64_t readElement(const uint8_t *from, unsigned bytes) {
+  return bytes == 4   ? readAs<uint32_t>(from)
+         : bytes == 2 ? readAs<uint16_t>(from)
+         : bytes == 8 ? readAs<uint64_t>(from)
+                      : readAs<uint8_t>(from);
 }
 
 /// What the operand lists, or the operand itself, as many as the access has

@@ -163,14 +163,49 @@ void Warp::recordCell(Cell &cell, AccessKind kind, Slot mine, unsigned lane,
   }
 }
 
-void Warp::record(Region &region, uint64_t word, uint8_t bits, AccessKind kind,
-                  unsigned lane) {
+Slot Warp::slotOf(const Region &region, AccessKind kind, unsigned lane) const {
   uint32_t generation = region.kind == Region::Shared ? block->generation
                                                       : block->grid->generation;
-  Slot mine =
-      makeSlot(generation, clock, block->index, index * laneCount + lane);
-  if (isStrong(kind))
-    mine |= strongSlot;
+  return makeSlot(generation, clock, block->index, index * laneCount + lane) |
+         (isStrong(kind) ? strongSlot : 0);
+}
+
+/// Whether barriers alone order a recorded access of this block before what the
+/// warp does next, or it is out of date: what most are.
+inline bool Warp::isBehindBarrier(Slot slot, Slot mine) const {
+  if (generationOf(slot) != generationOf(mine))
+    return true;
+  if (blockOf(slot) != blockOf(mine))
+    return false;
+  const uint32_t warp = threadOf(slot) / laneCount;
+  return clockOf(slot) <= (warp == index ? knownByAll : knownWarps[warp]);
+}
+
+/// As recordCell(), for the cells that take few questions: true if that was
+/// done.
+inline bool Warp::recordPlainly(Cell &cell, AccessKind kind, Slot mine) const {
+  if (isStrong(kind) || cell.writes[1] ||
+      !isBehindBarrier(cell.writes[0], mine))
+    return false;
+  const Slot first = cell.reads[0], second = cell.reads[1];
+  if (isWrite(kind)) {
+    if (!isBehindBarrier(first, mine) || !isBehindBarrier(second, mine))
+      return false;
+    cell = {{mine, 0}, {0, 0}};
+    return true;
+  }
+  // Two lanes of this warp that read between the same barriers stand for all.
+  if ((first ^ mine) < laneCount && (second ^ mine) < laneCount)
+    return true;
+  if (generationOf(first) == generationOf(mine) ||
+      generationOf(second) == generationOf(mine))
+    return false;
+  cell.reads[0] = mine;
+  return true;
+}
+
+void Warp::record(Region &region, uint64_t word, uint8_t bits, AccessKind kind,
+                  Slot mine, unsigned lane) {
   ShadowPage &page = region.page(word);
   uint64_t inPage = word % pageWords;
   if (!page.split[inPage]) {
@@ -180,7 +215,8 @@ void Warp::record(Region &region, uint64_t word, uint8_t bits, AccessKind kind,
       if (!isWrite(kind) ? cell.reads[0] == mine
                          : cell.writes[0] == mine && !cell.reads[0])
         return;
-      recordCell(cell, kind, mine, lane, region, word * 4);
+      if (!recordPlainly(cell, kind, mine))
+        recordCell(cell, kind, mine, lane, region, word * 4);
       return;
     }
     if (!page.bytes)
@@ -208,7 +244,8 @@ Region &Warp::resolve(unsigned lane, Space &space, uint64_t address,
       space = Space::Global;
     }
   }
-  if (address % bytes)
+  // Accesses have a power of two of bytes.
+  if (address & (bytes - 1))
     fail(CUDA_ERROR_MISALIGNED_ADDRESS,
          "misaligned: an access of " + std::to_string(bytes) +
              " bytes at an address that leaves " +
@@ -279,20 +316,23 @@ uint8_t *Warp::access(unsigned lane, Space space, uint64_t address,
   if (isWrite(kind)) {
     if (region.kind == Region::Constant)
       fail(CUDA_ERROR_ILLEGAL_ADDRESS, "writes constant memory", lane);
-    if (region.isInFlight(offset, bytes))
-      fail(CUDA_ERROR_LAUNCH_FAILED,
-           "writes bytes at " + std::to_string(offset) +
-               " of shared memory that a cp.async writes "
-               "which nobody has waited for",
-           lane);
-    region.setWritten(offset, bytes, true);
+    if (!region.isWritten(offset, bytes)) {
+      if (region.isInFlight(offset, bytes))
+        fail(CUDA_ERROR_LAUNCH_FAILED,
+             "writes bytes at " + std::to_string(offset) +
+                 " of shared memory that a cp.async writes "
+                 "which nobody has waited for",
+             lane);
+      region.setWritten(offset, bytes, true);
+    }
   }
   if (region.footprint)
     region.markFootprint(offset, bytes, reads, isWrite(kind));
   if (!region.shadow.empty()) {
+    const Slot mine = slotOf(region, kind, lane);
     for (uint64_t at = offset, end = offset + bytes; at < end;) {
       unsigned first = at % 4, last = std::min<uint64_t>(end - (at - first), 4);
-      record(region, at / 4, (1u << last) - (1u << first), kind, lane);
+      record(region, at / 4, (1u << last) - (1u << first), kind, mine, lane);
       at += last - first;
     }
   }
@@ -353,19 +393,20 @@ void Warp::countShared(const uint64_t *addresses, Mask active, uint32_t bytes) {
   unsigned lanesAtOnce =
       bytes <= 4 ? laneCount : std::max(laneCount * 4 / bytes, 1u);
   for (unsigned first = 0; first < laneCount; first += lanesAtOnce) {
-    uint64_t words[laneCount * 2];
-    unsigned count = 0;
+    // The different words that lanes want of each bank.
+    uint64_t words[32][laneCount];
+    unsigned perBank[32] = {}, most = 0;
     for (unsigned lane = first; lane < first + lanesAtOnce; ++lane)
       if (active >> lane & 1)
         for (uint64_t word = addresses[lane] / 4;
-             word <= (addresses[lane] + bytes - 1) / 4; ++word)
-          if (count < laneCount * 2)
-            words[count++] = word;
-    std::sort(words, words + count);
-    count = std::unique(words, words + count) - words;
-    unsigned perBank[32] = {}, most = 0;
-    for (unsigned i = 0; i < count; ++i)
-      most = std::max(most, ++perBank[words[i] % 32]);
+             word <= (addresses[lane] + bytes - 1) / 4; ++word) {
+          uint64_t *wanted = words[word % 32];
+          unsigned &count = perBank[word % 32];
+          if (std::find(wanted, wanted + count, word) != wanted + count)
+            continue;
+          wanted[count++] = word;
+          most = std::max(most, count);
+        }
     if (most > 1)
       block->grid->counters->sharedBankConflicts += most - 1;
   }

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorCore.h"
 #include "FloatFormat.h"
 #include "Forms.h"
 #include "Lanes.h"
@@ -15,22 +14,19 @@ using namespace tenon::emulated;
 
 namespace {
 
-/// A finite number as significand * 2^exponent, not normalised: subnormals keep
-/// the least exponent. `place` is the exponent of the significand's leading
-/// place.
-struct Term {
-  int64_t significand;
-  int exponent, place;
-};
+enum class TensorFormat { F16, BF16, TF32 };
+
 /// Exponent that a zero is aligned with.
 constexpr int floorPlace = -133;
+/// Of a zero's leading place: less than that of any product.
+constexpr int nowhere = -10000;
 
 struct Element {
-  enum Kind { Finite, Infinite, NotANumber } kind;
+  enum Kind : uint8_t { Finite, Infinite, NotANumber } kind;
   bool negative;
+  /// Not normalised: subnormals keep the least exponent.
   uint32_t significand;
   int exponent; // of the leading place
-  int fraction; // bits below it
 };
 
 Element split(uint32_t word, int exponentBits, int fractionBits) {
@@ -38,7 +34,6 @@ Element split(uint32_t word, int exponentBits, int fractionBits) {
   element.negative = word >> (exponentBits + fractionBits) & 1;
   int exponent = word >> fractionBits & ((1 << exponentBits) - 1);
   uint32_t fraction = word & ((1u << fractionBits) - 1);
-  element.fraction = fractionBits;
   if (exponent == (1 << exponentBits) - 1) {
     element.kind = fraction ? Element::NotANumber : Element::Infinite;
     return element;
@@ -46,7 +41,8 @@ Element split(uint32_t word, int exponentBits, int fractionBits) {
   int bias = (1 << (exponentBits - 1)) - 1;
   element.kind = Element::Finite;
   element.significand = exponent ? fraction | 1u << fractionBits : fraction;
-  element.exponent = std::max(exponent, 1) - bias;
+  element.exponent =
+      element.significand ? std::max(exponent, 1) - bias : nowhere;
   return element;
 }
 
@@ -61,82 +57,91 @@ Element split(uint32_t word, TensorFormat format) {
   }
 }
 
-/// significand * 2^exponent as an f32, cut off toward zero.
-uint32_t truncateToFloat(int64_t significand, int exponent) {
-  bool negative = significand < 0;
-  uint64_t magnitude =
-      negative ? -uint64_t(significand) : uint64_t(significand);
-  // At most 53 bits stay exact in a double; what is beyond is cut off as well.
-  int extra = std::max(0, 11 - std::countl_zero(magnitude | 1));
-  double value = std::ldexp(double(magnitude >> extra), exponent + extra);
-  return encode(negative ? -value : value, f32Format, Rounding::Zero);
+int fractionOf(TensorFormat format) {
+  return format == TensorFormat::BF16 ? 7 : 10;
 }
 
-/// One block; c and the result are f32, or f16 if `half`.
-uint32_t dotBlock(TensorFormat format, const uint32_t *a, const uint32_t *b,
-                  unsigned count, uint32_t c, int fraction, bool half) {
+/// What a sum is of which a term is infinite or no number. A zero here is one
+/// of the format, whose significand is zero.
+uint32_t specialSum(const Element *a, const Element *b, unsigned count,
+                    const Element &c, bool half) {
   const uint32_t nan = half ? 0x7FFF : 0x7FFFFFFF;
   const uint32_t infinity = half ? 0x7C00 : 0x7F800000,
                  signBit = half ? 0x8000 : 0x80000000;
-  Term terms[17];
-  unsigned used = 0;
   bool plusInfinity = false, minusInfinity = false;
-  int largest = floorPlace;
-  auto add = [&](bool negative, uint64_t significand, int place, int below) {
-    if (!significand)
-      return;
-    terms[used++] = {negative ? -int64_t(significand) : int64_t(significand),
-                     place - below, place};
-    largest = std::max(largest, place);
-  };
   for (unsigned i = 0; i < count; ++i) {
-    Element x = split(a[i], format), y = split(b[i], format);
+    const Element &x = a[i], &y = b[i];
     if (x.kind == Element::NotANumber || y.kind == Element::NotANumber)
       return nan;
-    if (x.kind == Element::Infinite || y.kind == Element::Infinite) {
-      bool zero = (x.kind == Element::Finite && !x.significand) ||
-                  (y.kind == Element::Finite && !y.significand);
-      if (zero)
-        return nan;
-      (x.negative != y.negative ? minusInfinity : plusInfinity) = true;
+    if (x.kind == Element::Finite && y.kind == Element::Finite)
       continue;
-    }
-    add(x.negative != y.negative, uint64_t(x.significand) * y.significand,
-        x.exponent + y.exponent, x.fraction + y.fraction);
+    bool zero = (x.kind == Element::Finite && !x.significand) ||
+                (y.kind == Element::Finite && !y.significand);
+    if (zero)
+      return nan;
+    (x.negative != y.negative ? minusInfinity : plusInfinity) = true;
   }
-  Element z = half ? split(c, 5, 10) : split(c, 8, 23);
-  if (z.kind == Element::NotANumber)
+  if (c.kind == Element::NotANumber)
     return nan;
-  if (z.kind == Element::Infinite)
-    (z.negative ? minusInfinity : plusInfinity) = true;
-  else
-    add(z.negative, z.significand, z.exponent, z.fraction);
-  if (plusInfinity || minusInfinity)
-    return plusInfinity && minusInfinity
-               ? nan
-               : infinity | (minusInfinity ? signBit : 0);
-
-  int unit = largest - fraction;
-  int64_t sum = 0;
-  for (unsigned i = 0; i < used; ++i) {
-    int shift = terms[i].exponent - unit;
-    int64_t magnitude =
-        terms[i].significand < 0 ? -terms[i].significand : terms[i].significand;
-    int64_t aligned = shift >= 0     ? magnitude << shift
-                      : shift <= -63 ? 0
-                                     : magnitude >> -shift;
-    sum += terms[i].significand < 0 ? -aligned : aligned;
-  }
-  if (half)
-    return encode(std::ldexp(double(sum), unit), f16Format, Rounding::Nearest);
-  return truncateToFloat(sum, unit);
+  if (c.kind == Element::Infinite)
+    (c.negative ? minusInfinity : plusInfinity) = true;
+  return plusInfinity && minusInfinity
+             ? nan
+             : infinity | (minusInfinity ? signBit : 0);
 }
 
-} // namespace
+/// One block; c and the result are f32, or f16 if `half`. Significands of
+/// products and of c fit in 28 bits, moved to where `fraction` bits are below
+/// the leading place of the largest.
+uint32_t dotBlock(TensorFormat format, const Element *a, const Element *b,
+                  unsigned count, uint32_t c, int fraction, bool half) {
+  const Element z = half ? split(c, 5, 10) : split(c, 8, 23);
+  const int left = fraction - 2 * fractionOf(format),
+            leftOfC = fraction - (half ? 10 : 23);
+  uint32_t magnitudes[17];
+  int places[17];
+  bool negative[17];
+  int largest = std::max(floorPlace, z.exponent);
+  unsigned kinds = z.kind;
+  for (unsigned i = 0; i < count; ++i) {
+    kinds |= a[i].kind | b[i].kind;
+    magnitudes[i] = (a[i].significand * b[i].significand) << left;
+    places[i] = a[i].exponent + b[i].exponent;
+    negative[i] = a[i].negative != b[i].negative;
+    largest = std::max(largest, places[i]);
+  }
+  if (kinds != Element::Finite)
+    return specialSum(a, b, count, z, half);
+  magnitudes[count] = z.significand << leftOfC;
+  places[count] = z.exponent;
+  negative[count] = z.negative;
 
-uint32_t tenon::emulated::tensorDot(TensorFormat format, unsigned target,
-                                    const uint32_t *a, const uint32_t *b,
-                                    unsigned count, uint32_t c, bool toHalf) {
+  int64_t sum = 0;
+  for (unsigned i = 0; i <= count; ++i) {
+    int64_t aligned = magnitudes[i] >> std::min(largest - places[i], 31);
+    sum += negative[i] ? -aligned : aligned;
+  }
+  // Exact: the sum has less than 53 bits, and the power is far from both ends.
+  const double value =
+      double(sum) *
+      std::bit_cast<double>(uint64_t(1023 + largest - fraction) << 52);
+  return half ? encode(value, f16Format, Rounding::Nearest)
+              : encode(value, f32Format, Rounding::Zero);
+}
+
+/// c + sum of a[i] * b[i], count products, as the tensor cores of sm_`target`
+/// compute it; of tf32 the low 13 bits of an f32 count not. Returns the bits of
+/// an f32, or of an f16 with `toHalf`; c is of the same format.
+///
+/// Measured on GPUs (recorded rows in test/Unit/EmulatedCuda/TensorCore):
+/// blocks of products in order; within a block the exact products and the sum
+/// so far are aligned to the largest exponent, cut off toward zero F bits below
+/// its leading place, added exactly, and the sum is rounded toward zero (an f16
+/// result to nearest). sm_80, 86 and 89 take blocks of 8 (tf32: 4) and F = 24,
+/// sm_90 and 100 of 16 (8) and F = 25. For sm_120 the latter is assumed: no
+/// recording of one is known.
+uint32_t tensorDot(TensorFormat format, unsigned target, const Element *a,
+                   const Element *b, unsigned count, uint32_t c, bool toHalf) {
   const bool hopper = target >= 90;
   const unsigned block =
       (hopper ? 16 : 8) / (format == TensorFormat::TF32 ? 2 : 1);
@@ -145,8 +150,6 @@ uint32_t tenon::emulated::tensorDot(TensorFormat format, unsigned target,
                  c, hopper ? 25 : 24, toHalf);
   return c;
 }
-
-namespace {
 
 uint32_t elementAt(Warp &warp, const Instruction &instruction,
                    const Operand &list, unsigned index, unsigned lane) {
@@ -204,11 +207,19 @@ void multiplyMatrices(Warp &warp, const Instruction &instruction, Mask active) {
           half ? word >> (16 * (i % 2)) & 0xFFFF : word;
     }
   }
+  // Each is taken apart once for all the sums that it is in.
+  Element rows[16][depth], columns[8][depth];
+  for (unsigned i = 0; i < depth; ++i) {
+    for (unsigned row = 0; row < 16; ++row)
+      rows[row][i] = split(a[row][i], format);
+    for (unsigned column = 0; column < 8; ++column)
+      columns[column][i] = split(b[column][i], format);
+  }
   const unsigned target = warp.block->grid->settings->target;
   for (unsigned row = 0; row < 16; ++row)
     for (unsigned column = 0; column < 8; ++column)
-      c[row][column] = tensorDot(format, target, a[row], b[column], depth,
-                                 c[row][column], half);
+      c[row][column] = tensorDot(format, target, rows[row], columns[column],
+                                 depth, c[row][column], half);
   for (unsigned lane = 0; lane < laneCount; ++lane) {
     const unsigned g = lane / 4, t = lane % 4;
     for (unsigned r = 0; r < registersC; ++r) {

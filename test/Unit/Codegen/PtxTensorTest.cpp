@@ -3,7 +3,8 @@
 // Dots of bf16 and f16 as PTX on the emulated GPU, whose tensor cores are exact
 // to the bit, against the same dots in f64 on this processor. The bound on the
 // difference is that of a tensor core's arithmetic
-// (lib/EmulatedCuda/TensorCore.h), so a product too many or too few stands out.
+// (lib/EmulatedCuda/TensorCore.cpp), so a product too many or too few stands
+// out.
 //
 //===----------------------------------------------------------------------===//
 
