@@ -94,6 +94,14 @@ memory::quickPacking(const PackingProblem &packing) {
   return withVisits(packing, 20'000'000);
 }
 
+solver::OffsetPackingOptions memory::longPacking(const PackingProblem &packing,
+                                                 int64_t arena, int64_t bound) {
+  const double beyond = double(arena - bound);
+  const double worth =
+      std::min(1.0, std::max(10 * beyond / double(arena), beyond / 1e6));
+  return withVisits(packing, int64_t(600e6 * worth));
+}
+
 solver::OffsetPackingOptions
 memory::packingToCapacity(const PackingProblem &packing, bool quick) {
   return withVisits(packing, quick ? 200'000'000 : 600'000'000);

@@ -29,6 +29,10 @@ struct PackingProblem {
 
 /// A short search for a small arena: some hundredths of a second.
 solver::OffsetPackingOptions quickPacking(const PackingProblem &packing);
+/// A longer one, of up to many seconds, as long as what it could save is worth:
+/// the longest for a tenth of the arena, or for a megabyte.
+solver::OffsetPackingOptions longPacking(const PackingProblem &packing,
+                                         int64_t arena, int64_t bound);
 /// A search for an arena within a capacity; where `quick`, one turn of each way
 /// to search.
 solver::OffsetPackingOptions packingToCapacity(const PackingProblem &packing,

@@ -102,7 +102,8 @@ private:
   }
 
   /// The smallest arena that was found. A process gets memory from the system
-  /// in pages, so a long search is made only where it could save one.
+  /// in pages, so a long search is made only where it could save one, and where
+  /// what it could save is worth more than the short one.
   solver::OffsetPackingSolution
   packIntoSmallestArena(const PackingProblem &packing) {
     solver::OffsetPackingSolution solution =
@@ -110,8 +111,12 @@ private:
     if (quick || solution.status != solver::OffsetPackingStatus::Solved ||
         pagesOf(solution.arena) <= pagesOf(solution.certificate.bound))
       return solution;
+    const solver::OffsetPackingOptions options =
+        longPacking(packing, solution.arena, solution.certificate.bound);
+    if (options.nodes <= quickPacking(packing).nodes)
+      return solution;
     solver::OffsetPackingSolution longer =
-        solver::solveOffsetPacking(packing.problem);
+        solver::solveOffsetPacking(packing.problem, options);
     return better(std::move(solution), std::move(longer));
   }
 
