@@ -31,6 +31,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 KINDS = ("attention", "recurrent", "loss")
 LOSSES = ("index", "distribution", "smoothed", "masked", "normaliser", "focal", "contrastive", "huber", "squares", "divergence")
 CELLS = ("simple", "gated", "lstm")
+# JAX's results are read once, so what it takes to make its code fast would be most of the time of this command.
+UNOPTIMIZED = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
 
 
 @dataclass(frozen=True)
@@ -190,21 +196,23 @@ def differing(runner: random_attention.Runner, seeds: list[int]) -> list[str]:
     def step(*arguments: list[jax.Array]) -> list[list[jax.Array]]:
         return [one.run(*tensors) for one, tensors in zip(fragments, arguments, strict=True)]
 
-    def in_jax() -> list[list[np.ndarray]]:
-        return [[np.asarray(x, np.float64) for x in results] for results in jax.jit(step, keep_unused=True)(*given)]
+    def in_jax(exported: jax.stages.Lowered) -> list[list[np.ndarray]]:
+        run = exported.compile(compiler_options=UNOPTIMIZED)
+        return [[np.asarray(x, np.float64) for x in results] for results in run(*given)]
 
     source, inputs = runner.folder / "step.mlir", runner.folder / "inputs.safetensors"
-    source.write_text(jax.jit(step, keep_unused=True).lower(*given).as_text())
+    exported = jax.jit(step, keep_unused=True).lower(*given)
+    source.write_text(exported.as_text())
     save_file({f"arg{i}": x for i, x in enumerate(x for tensors in given for x in tensors)}, inputs)
     results = []
     for options in ((), ("--reference",)):
         outputs = runner.folder / "outputs.safetensors"
         runner.tenon("run", source, f"--inputs={inputs}", f"--outputs={outputs}", *options)
         results.append(load_file(outputs))
-    narrow = in_jax()
+    narrow = in_jax(exported)
     with jax.enable_x64(True):
         given = [[x.astype(np.float64) if x.dtype == np.float32 else x for x in tensors] for tensors in given]
-        wide = in_jax()
+        wide = in_jax(jax.jit(step, keep_unused=True).lower(*given))
     wrong, index = [], 0
     for seed, one, in_f32, in_f64 in zip(seeds, fragments, narrow, wide, strict=True):
         for place, (less, exact) in enumerate(zip(in_f32, in_f64, strict=True)):
