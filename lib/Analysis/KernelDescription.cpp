@@ -176,17 +176,32 @@ int64_t KernelDescription::touchedElements(
 // Passes
 //===----------------------------------------------------------------------===//
 
+/// Whether an operand could make room for the result, were nothing kept there
+/// from `pass` on.
+static bool keepsOperand(const KernelDescription &kernel, const RowPasses &plan,
+                         Value result, unsigned pass) {
+  return llvm::any_of(plan.lastRead, [&](auto &read) {
+    auto [operand, last] = read;
+    return kernel.isFull(operand) &&
+           storedBytes(operand.getType()) == storedBytes(result.getType()) &&
+           last > pass && last <= kernel.level(result);
+  });
+}
+
 /// Keeps values in results that are written when they were needed for the last
-/// time, as long as there are any.
+/// time, as long as there are any. A row that is kept apart stays in the cache,
+/// so it is better than a result of its own beside an operand that is read once
+/// more: of a loss with smoothed labels, the exponentials are kept apart while
+/// the logits are summed up, and the gradient overwrites the logits.
 static void placeKept(const KernelDescription &kernel,
-                      ArrayRef<unsigned> lastPass,
-                      SmallVectorImpl<KeptValue> &kept) {
+                      ArrayRef<unsigned> lastPass, RowPasses &plan) {
   SmallVector<bool> taken(kernel.results().size(), false);
-  for (auto [value, last] : llvm::zip_equal(kept, lastPass))
+  for (auto [value, last] : llvm::zip_equal(plan.kept, lastPass))
     for (auto [i, result] : llvm::enumerate(kernel.results()))
       if (value.result < 0 && kernel.isFull(result) && !taken[i] &&
           elementOf(result) == elementOf(value.value) &&
-          kernel.level(result) >= last) {
+          kernel.level(result) >= last &&
+          !keepsOperand(kernel, plan, result, value.pass)) {
         value.result = i;
         taken[i] = true;
       }
@@ -235,7 +250,7 @@ RowPasses KernelDescription::passes() const {
   }
   std::reverse(plan.kept.begin(), plan.kept.end());
   std::reverse(lastPass.begin(), lastPass.end());
-  placeKept(*this, lastPass, plan.kept);
+  placeKept(*this, lastPass, plan);
   return plan;
 }
 
