@@ -37,6 +37,16 @@ bool isSplatConstant(Operation *op) {
   return matchPattern(op, m_Constant(&value)) && value.isSplat();
 }
 
+/// A value is large to one that picks from it if it has as many times the bytes
+/// of what is picked. Slices that share a tensor between them are no picks.
+constexpr int64_t leastPerPick = 64;
+
+bool readsAny(ArrayRef<Operation *> operations, Value value) {
+  return llvm::any_of(operations, [&](Operation *op) {
+    return llvm::is_contained(op->getOperands(), value);
+  });
+}
+
 /// Whether the operation ends up inside a group.
 bool isGrouped(Operation *op) {
   switch (classify(op)) {
@@ -133,6 +143,34 @@ std::string BlockGrouper::predictionText(const Prediction &seconds) {
       .str();
 }
 
+bool BlockGrouper::isReadAtOnce(double bytes) const {
+  return bytes <
+         cost::startSeconds(/*parts=*/2, machine) * machine.memory.copy.oneCore;
+}
+
+bool BlockGrouper::picksTooLate(Id first, Id second) const {
+  for (Operation *op : graph.members(first)) {
+    if (!isa<stablehlo::GatherOp, stablehlo::SliceOp,
+             stablehlo::DynamicSliceOp>(op))
+      continue;
+    Operation *writer = op->getOperand(0).getDefiningOp();
+    const int64_t bytes = storedBytes(op->getOperand(0).getType());
+    if (!writer || !graph.contains(writer) || isReadAtOnce(bytes) ||
+        storedBytes(op->getResult(0).getType()) * leastPerPick > bytes)
+      continue;
+    llvm::SmallSetVector<Id, 8> others;
+    graph.forEachReader(graph.groupOf(writer), [&](Id other) {
+      if (other != first && other != second)
+        others.insert(other);
+    });
+    for (Id other : others)
+      if (readsAny(graph.members(other), op->getOperand(0)) &&
+          graph.hasPath(other, second) && !graph.hasPath(other, first))
+        return true;
+  }
+  return false;
+}
+
 bool BlockGrouper::mayMerge(Id first, Id second, Candidate &candidate,
                             std::string *whyNot) {
   auto refuse = [&](const char *reason) {
@@ -150,6 +188,9 @@ bool BlockGrouper::mayMerge(Id first, Id second, Candidate &candidate,
   if (graph.hasDetour(first, second))
     return refuse("something between them needs the one and is needed by the "
                   "other");
+  if (picksTooLate(first, second))
+    return refuse("what the one picks from could not be overwritten by a "
+                  "kernel that the other needs");
   candidate.work = cost::workOf(kernel);
   candidate.seconds = predict(workOf(first), workOf(second), candidate.work);
   if (candidate.seconds.together <= candidate.seconds.apart)
@@ -207,11 +248,47 @@ SmallVector<Value> BlockGrouper::operandsOf(Operation *op) const {
   return operands;
 }
 
+bool BlockGrouper::isSmall(Id group) const {
+  auto isAtOnce = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || isReadAtOnce(storedBytes(tensor));
+  };
+  return llvm::all_of(graph.members(group), [&](Operation *op) {
+    return llvm::all_of(op->getOperandTypes(), isAtOnce) &&
+           llvm::all_of(op->getResultTypes(), isAtOnce);
+  });
+}
+
+bool BlockGrouper::keepsOthersWaiting(Operation *writer,
+                                      Operation *reader) const {
+  Id from = graph.groupOf(writer), to = graph.groupOf(reader);
+  if (from == to || !isSmall(from))
+    return false;
+  llvm::SmallSetVector<Id, 8> others, needed;
+  graph.forEachReader(from, [&](Id other) {
+    if (other != to)
+      others.insert(other);
+  });
+  if (llvm::all_of(others, [&](Id other) { return graph.hasPath(to, other); }))
+    return false;
+  graph.forEachWriter(to, [&](Id other) {
+    if (other != from)
+      needed.insert(other);
+  });
+  return llvm::any_of(needed, [&](Id other) {
+    return !isSmall(other) && !graph.hasPath(other, from);
+  });
+}
+
 void BlockGrouper::mergeAlongValues() {
   SmallVector<Operation *> operations;
   for (Operation &op : block.without_terminator())
     if (isGrouped(&op))
       operations.push_back(&op);
+  // What would bring others into an order comes last: the weights of a loss and
+  // its terms are summed up in one kernel only if the gradient, which needs the
+  // sum of the weights alone, is not computed where the terms are.
+  SmallVector<std::pair<Operation *, Operation *>> deferred;
   for (Operation *op : operations) {
     // What an absorbed read reads counts as read by the one that absorbed it.
     if (isFreeToClone(op) && graph.members(graph.groupOf(op)).size() > 1)
@@ -221,9 +298,16 @@ void BlockGrouper::mergeAlongValues() {
     for (auto [index, operand] : llvm::enumerate(operands))
       largestFirst.push_back({-storedBytes(operand.getType()), index});
     llvm::sort(largestFirst);
-    for (auto [negatedBytes, index] : largestFirst)
-      tryMerge(operands[index].getDefiningOp(), op);
+    for (auto [negatedBytes, index] : largestFirst) {
+      Operation *writer = operands[index].getDefiningOp();
+      if (keepsOthersWaiting(writer, op))
+        deferred.push_back({writer, op});
+      else
+        tryMerge(writer, op);
+    }
   }
+  for (auto [writer, reader] : deferred)
+    tryMerge(writer, reader);
 }
 
 /// Column reductions that read the same value share the pass over it. That must
@@ -242,9 +326,8 @@ void BlockGrouper::mergeColumnSiblings() {
             readers[operand].push_back(&op);
   double launch = cost::startSeconds(/*parts=*/2, machine);
   for (auto &[value, operations] : readers) {
-    if (double(storedBytes(value.getType())) <
-        launch * machine.memory.copy.oneCore)
-      continue; // reading it costs less than that
+    if (isReadAtOnce(storedBytes(value.getType())))
+      continue;
     for (Operation *op : ArrayRef(operations).drop_front())
       tryMerge(operations.front(), op, /*leastSaved=*/2 * launch);
   }

@@ -169,6 +169,14 @@ bool GroupGraph::hasDetour(Id from, Id to) const {
   return isFound;
 }
 
+bool GroupGraph::hasPath(Id from, Id to) const {
+  if (!isBefore(from, to))
+    return false;
+  bool isDirect = false;
+  forEachWriter(to, [&](Id writer) { isDirect |= writer == from; });
+  return isDirect || hasDetour(from, to);
+}
+
 GroupGraph::Id GroupGraph::merge(Id first, Id second) {
   if (!isBefore(first, second))
     std::swap(first, second);

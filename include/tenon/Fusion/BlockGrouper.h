@@ -70,6 +70,18 @@ private:
   /// save `leastSaved` seconds.
   void tryMerge(mlir::Operation *writer, mlir::Operation *reader,
                 double leastSaved = 0);
+  /// Whether reading as many bytes takes less than a launch.
+  bool isReadAtOnce(double bytes) const;
+  /// Whether that holds for each value that the group reads or computes.
+  bool isSmall(Id group) const;
+  /// Whether a merge would have the other readers of a small kernel wait for a
+  /// large one, which only this reader needs.
+  bool keepsOthersWaiting(mlir::Operation *writer,
+                          mlir::Operation *reader) const;
+  /// Whether the first group picks a little from a large value and as one with
+  /// the second would have to wait for another reader of it, which could
+  /// otherwise be the last and overwrite it.
+  bool picksTooLate(Id first, Id second) const;
   void mergeAlongValues();
   void mergeColumnSiblings();
   /// Values of other operations that the operation reads, itself or through

@@ -47,6 +47,13 @@ public:
   /// must come first in the order.
   bool hasDetour(Id from, Id to) const;
 
+  /// Whether `to` needs `from`, itself or through other groups.
+  bool hasPath(Id from, Id to) const;
+  /// Calls `visit` with the groups that read a result of this one, or whose
+  /// results it reads, once for each use.
+  void forEachReader(Id group, llvm::function_ref<void(Id)> visit) const;
+  void forEachWriter(Id group, llvm::function_ref<void(Id)> visit) const;
+
   /// Merges two groups without a detour between them and returns the result.
   Id merge(Id first, Id second);
 
@@ -75,10 +82,6 @@ private:
   /// Groups positioned before `limit` that can be reached from `from`, `from`
   /// excluded.
   llvm::SmallVector<Id> reachable(Id from, unsigned limit) const;
-  /// Calls `visit` with the groups that read a result of this one, or whose
-  /// results it reads, once for each use.
-  void forEachReader(Id group, llvm::function_ref<void(Id)> visit) const;
-  void forEachWriter(Id group, llvm::function_ref<void(Id)> visit) const;
 
   mlir::Block &block;
   llvm::SmallVector<Node, 0> nodes;
