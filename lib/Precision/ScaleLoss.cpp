@@ -364,6 +364,8 @@ public:
     for (const Use &use : leaves)
       if (!llvm::is_contained(seeds, use.get()))
         use.set(scaled(use.get(), reciprocal));
+    if (reciprocal.use_empty()) // the scale leaves where it enters
+      reciprocal.getDefiningOp()->erase();
     builder.setInsertionPoint(end);
     keepState(checked);
   }

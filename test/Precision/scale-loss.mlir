@@ -73,3 +73,17 @@ func.func @main(%w: tensor<8x4xf32> {step.name = "w", step.role = #step.role<par
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
   return %w, %0 : tensor<8x4xf32>, tensor<16x4xf32>
 }
+
+// -----
+
+// Nothing that parameters learn is computed with the scale, so nothing is divided by it; only whether it is finite is asked.
+// CHECK-LABEL: func.func @main(
+// CHECK-NOT: stablehlo.divide
+// CHECK: stablehlo.is_finite
+// CHECK-NOT: stablehlo.divide
+func.func @main(%w: tensor<16x4xf32> {step.name = "w", step.role = #step.role<parameter>, step.successor = 0 : i64},
+                %x: tensor<16x8xf32> {step.name = "x", step.role = #step.role<batch>}, %y: tensor<8x4xf32> {step.name = "y", step.role = #step.role<batch>}) -> (tensor<16x4xf32> {step.name = "w"}) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  %1 = stablehlo.subtract %w, %0 : tensor<16x4xf32>
+  return %1 : tensor<16x4xf32>
+}
