@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares attention as one operation with the operations it was raised from, and prints a table.
 
-    python attention.py FOLDER [NAME=LENGTH...] [--build BUILD] [--rounds 5] [--steps 3] [--write TABLE.md]
+    python attention.py FOLDER [NAME=LENGTH...] [--precision P] [--build BUILD] [--rounds 5] [--steps 3] [--write TABLE.md]
 
 Each step is exported at its length and compiled twice: as it is, and with attention expanded after the stage `simplify`
 (`tenon-opt --simplify-expand-attention`). Both are timed with `tenon bench --kernels` on one thread, taking turns; the
@@ -30,8 +30,8 @@ FORMS = ("raised", "expanded")
 class Comparison:
     """What is known of each step and form, kept in a file for one compiler."""
 
-    def __init__(self, folder: Path, build: Path) -> None:
-        self.folder, self.build = folder, build
+    def __init__(self, folder: Path, build: Path, precision: str) -> None:
+        self.folder, self.build, self.precision = folder, build, precision
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "rounds.json"
         compiler = hashlib.sha256((build / "bin/tenon-compiler").read_bytes()).hexdigest()
@@ -48,14 +48,14 @@ class Comparison:
 
     def entry(self, step: str, form: str) -> dict:
         """Temporaries and rounds of a step in a form, which is compiled if it is not there."""
-        key, name, length = f"{step} {form}", *step.split("=")
+        key, name, length = self.key(step, form), *step.split("=")
         source = self.folder / length / f"{name}.mlir"
         if not source.exists():
             generate = [sys.executable, str(ROOT / "test/EndToEnd/models/generate.py"), name, f"--length={length}", "--no-run"]
             subprocess.run([*generate, "--out", str(source.parent)], check=True, capture_output=True)
         if key not in self.known or not self.file(step, form).exists():
             text = self.folder / "simplified.mlir"
-            self.run("tenon", "compile", source, "--compile-to=simplify", "-o", text)
+            self.run("tenon", "compile", source, f"--precision={self.precision}", "--compile-to=simplify", "-o", text)
             if form == "expanded":
                 raised, text = text, self.folder / "expanded.mlir"
                 self.run("tenon-opt", raised, "--simplify-expand-attention", "-o", text)
@@ -64,11 +64,16 @@ class Comparison:
             temporaries = re.search(r"^temporaries +(\d+)$", self.run("tenon", "inspect", output), re.MULTILINE)
             assert temporaries, f"tenon inspect says nothing about the temporaries of {output}"
             self.known[key] = {"temporaries": int(temporaries[1]), "rounds": []}
+            self.path.write_text(json.dumps(self.known))
         return self.known[key]
+
+    def key(self, step: str, form: str) -> str:
+        """What a step in a form is called."""
+        return f"{step} {form}" if self.precision == "f32" else f"{step} {form} {self.precision}"
 
     def file(self, step: str, form: str) -> Path:
         """Where the compiled step is kept."""
-        return self.folder / f"{step}-{form}.tenon"
+        return self.folder / f"{self.key(step, form).replace(' ', '-')}.tenon"
 
     def add_round(self, step: str, form: str, steps: int) -> None:
         """Times all kernels once more: milliseconds of those that do the same equally often."""
@@ -77,12 +82,12 @@ class Comparison:
         for time, runs, what in re.findall(r"^ *([\d.]+) +[\d.]+% +(\d+) +\w+ +(.*)$", text, re.MULTILINE):
             kernel = f"{runs} of {what}"
             times[kernel] = times.get(kernel, 0) + float(time)
-        self.known[f"{step} {form}"]["rounds"].append(times)
+        self.known[self.key(step, form)]["rounds"].append(times)
         self.path.write_text(json.dumps(self.known))
 
     def least(self, step: str, form: str) -> dict[str, float]:
         """The least milliseconds of each kernel."""
-        rounds = self.known[f"{step} {form}"]["rounds"]
+        rounds = self.known[self.key(step, form)]["rounds"]
         return {kernel: min(times[kernel] for times in rounds) for kernel in rounds[0]}
 
     def row(self, step: str) -> str:
@@ -90,7 +95,7 @@ class Comparison:
         raised, expanded = (self.least(step, form) for form in FORMS)
         shared = raised.keys() & expanded.keys()
         own, theirs = (sum(time for kernel, time in times.items() if kernel not in shared) for times in (raised, expanded))
-        bytes_of = [self.known[f"{step} {form}"]["temporaries"] / 2**20 for form in FORMS]
+        bytes_of = [self.known[self.key(step, form)]["temporaries"] / 2**20 for form in FORMS]
         name, length = step.split("=")
         return (
             f"| {name} | {length} | {own:.2f} | {theirs:.2f} | {own / theirs:.2f} | {sum(raised[kernel] for kernel in shared):.1f} "
@@ -103,6 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("steps_of", nargs="*", metavar="NAME=LENGTH", default=STEPS)
+    parser.add_argument("--precision", default="f32", help="what both are compiled with (default: f32)")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=3, help="how many steps a round times")
@@ -111,7 +117,7 @@ def main() -> None:
     for step in options.steps_of:
         if not re.fullmatch(r"\w+=\d+", step):
             parser.error(f"found '{step}', expected NAME=LENGTH such as {STEPS[1]}")
-    comparison = Comparison(options.folder, options.build)
+    comparison = Comparison(options.folder, options.build, options.precision)
     for step in options.steps_of:
         entries = {form: comparison.entry(step, form) for form in FORMS}
         for number in range(options.rounds):
