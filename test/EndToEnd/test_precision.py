@@ -190,6 +190,38 @@ def test_bias_in_the_call(tmp_path: Path) -> None:
         assert all(np.array_equal(other[name], values) for other in results[1:])
 
 
+OWN = """func.func public @main(%x: TABLE loc("x"), %w: TABLE loc("w")) -> (TABLE, TABLE) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (TABLE, TABLE) -> TABLE
+  %1 = stablehlo.convert %0 : (TABLE) -> NARROW
+  %2 = stablehlo.convert %1 : (NARROW) -> TABLE
+  %3 = stablehlo.convert %x : (TABLE) -> NARROW
+  %4 = stablehlo.add %3, %3 : NARROW
+  %5 = stablehlo.multiply %4, %3 : NARROW
+  %6 = stablehlo.convert %5 : (NARROW) -> TABLE
+  return %2, %6 : TABLE, TABLE
+}
+"""
+
+
+@pytest.mark.parametrize("own", ["bf16", "f16"])
+def test_own_roundings_stay(own: str, tmp_path: Path) -> None:
+    """What the program rounds and computes in 16 bits itself has its bits with every policy."""
+    source, inputs = tmp_path / "own.mlir", tmp_path / "in.safetensors"
+    source.write_text(OWN.replace("TABLE", "tensor<512x512xf32>").replace("NARROW", f"tensor<512x512x{own}>"))
+    x, w = np.random.default_rng(7).normal(size=(2, 512, 512)).astype(np.float32)
+    save_file({"x": x, "w": w}, inputs)
+    narrow = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}[own]
+    rounded = x.astype(narrow)
+    for precision in ("f32", "bf16", "bf16-state", "f16"):
+        text = compiled(source, f"--precision={precision}", "--compile-to=precision").output.read_text()
+        own_roundings = [line for line in text.splitlines() if re.search(rf"stablehlo.convert %\w+ : .*-> tensor<512x512x{own}>", line)]
+        assert len(own_roundings) == 2, precision
+        _, results = run(compiled(source, f"--precision={precision}").output, inputs, tmp_path)
+        product, squares = results["result0"], results["result1"]
+        assert np.array_equal(product, product.astype(narrow).astype(np.float32)), precision
+        assert np.array_equal(squares, ((rounded + rounded) * rounded).astype(np.float32)), precision
+
+
 def test_text_between_stages(steps: Steps, tmp_path: Path) -> None:
     """A text says what was lowered, and leads to the bytes of a compilation in one go."""
     step = steps["01_mlp"]
