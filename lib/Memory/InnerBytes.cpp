@@ -24,11 +24,13 @@ void memory::addClasses(Block &block, const BufferClasses &buffers,
 }
 
 int64_t memory::innerBytes(Operation *op, const BufferClasses &buffers,
-                           const llvm::DenseSet<BufferClasses::Id> &outside) {
+                           const llvm::DenseSet<BufferClasses::Id> &outside,
+                           ArrayRef<BufferClasses::Id> captured) {
   std::map<int64_t, int64_t> change; // by time
   auto add = [&](int64_t bytes, const Interval &interval) {
-    // What is written takes its place while its operands are read.
-    change[interval.begin - 1] += placedBytes(bytes);
+    // What is written takes its place while its operands are read; what a
+    // branch captures is there from an even time on.
+    change[interval.begin / 2 * 2] += placedBytes(bytes);
     change[interval.end] -= placedBytes(bytes);
   };
   // What is written over another value of the class is there once.
@@ -66,6 +68,16 @@ int64_t memory::innerBytes(Operation *op, const BufferClasses &buffers,
       continue;
     results += placedBytes(buffer.bytes);
     addIntervals(buffer, run);
+  }
+  for (BufferClasses::Id id : captured) {
+    if (!seen.insert(id).second)
+      continue;
+    BufferClass inBranches;
+    inBranches.bytes = buffers[id].bytes;
+    llvm::copy_if(
+        buffers[id].intervals, std::back_inserter(inBranches.intervals),
+        [&](const Interval &interval) { return interval.begin > run.begin; });
+    addIntervals(inBranches, run);
   }
   auto addClass = [&](Value value) {
     BufferClasses::Id id = buffers.classOf(value);

@@ -23,8 +23,13 @@ void addClasses(mlir::Block &block, const BufferClasses &buffers,
 /// runs, beyond what its results take: in its results, in classes of values
 /// inside of it that are not `outside`, and in scratch. What a loop carries
 /// takes nothing between its last reader in a round and the next round's value.
+///
+/// A conditional needs what it captures only until the last reader in the
+/// branch that runs, if nothing reads it behind. Where `captured` has the
+/// classes of such values, they count in each branch, too.
 int64_t innerBytes(mlir::Operation *op, const BufferClasses &buffers,
-                   const llvm::DenseSet<BufferClasses::Id> &outside);
+                   const llvm::DenseSet<BufferClasses::Id> &outside,
+                   llvm::ArrayRef<BufferClasses::Id> captured = {});
 
 } // namespace tenon::memory
 

@@ -348,6 +348,18 @@ RecomputeModel::startsOf(Operation *op) const {
   return starts;
 }
 
+/// What the branches of a conditional read from other nodes.
+SmallVector<std::pair<Value, int64_t>>
+RecomputeModel::capturedBy(int32_t node) const {
+  SmallVector<ValueBytes> values;
+  const llvm::DenseSet<Value> captured =
+      readWithin(nodes[node].operations.front());
+  for (Value value : readsOf(node))
+    if (captured.contains(value) && bytesOf(value) > 0)
+      values.push_back({value, bytesOf(value)});
+  return values;
+}
+
 /// What the operation of a chain reads from other nodes, does not write over,
 /// and leaves to nobody behind it in the chain: the next may take its place.
 SmallVector<std::pair<Value, int64_t>>
@@ -531,7 +543,7 @@ void RecomputeModel::addValues() {
         }
       }
       const int64_t inside = isGroup ? 0 : innerBytes(op, *buffers, here);
-      const SmallVector<ValueBytes> begins = startsOf(op);
+      SmallVector<ValueBytes> begins = startsOf(op);
       const int64_t starts = sumOf(begins);
       int64_t there = live;
       if (isa<stablehlo::WhileOp>(op)) {
@@ -539,8 +551,16 @@ void RecomputeModel::addValues() {
         for (auto [value, bytes] : begins)
           writes.push_back({value, node, std::min(bytes, inside)});
       } else if (!isGroup) {
-        // A branch writes its results behind all else.
-        there = std::max<int64_t>(0, live + inside - starts);
+        // A branch writes its results behind all else, and may be done by then
+        // with what it captures.
+        const SmallVector<ValueBytes> captured = capturedBy(node);
+        SmallVector<BufferClasses::Id> ids;
+        for (auto [value, bytes] : captured)
+          ids.push_back(buffers->classOf(value));
+        const int64_t freed =
+            inside - innerBytes(op, *buffers, here, ids) + sumOf(captured);
+        llvm::append_range(begins, captured);
+        there = std::max<int64_t>(0, live + inside - starts - freed);
         for (auto [value, bytes] : begins)
           writes.push_back(
               {value, node, std::min(bytes, live + inside - there)});

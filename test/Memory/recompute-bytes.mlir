@@ -173,6 +173,94 @@ module {
 
 // -----
 
+// A branch is done with what it reads from outside before it writes its result:
+// beside %m, 64 bytes, there is %a or %u.
+
+// CHECK: nodes = 3 : i64, {{.*}}peak = 1088 : i64
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}, %k: tensor<i32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
+    %a = step.group row(%x) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %s = "stablehlo.case"(%k) ({
+      %m = step.group row(%a) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>) -> tensor<16xf32> {
+      ^bb0(%0: tensor<16x16xf32>):
+        %1 = stablehlo.constant dense<0.0> : tensor<f32>
+        %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+        step.yield %2 : tensor<16xf32>
+      }
+      %u = step.group elementwise(%m) attributes {step.nanoseconds = 1 : i64} : (tensor<16xf32>) -> tensor<16x16xf32> {
+      ^bb0(%0: tensor<16xf32>):
+        %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<16xf32>) -> tensor<16x16xf32>
+        step.yield %1 : tensor<16x16xf32>
+      }
+      stablehlo.return %u : tensor<16x16xf32>
+    }, {
+      %u = step.group elementwise(%x) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      ^bb0(%0: tensor<16x16xf32>):
+        %1 = stablehlo.sine %0 : tensor<16x16xf32>
+        step.yield %1 : tensor<16x16xf32>
+      }
+      stablehlo.return %u : tensor<16x16xf32>
+    }) : (tensor<i32>) -> tensor<16x16xf32>
+    %d = step.group row(%s) attributes {step.nanoseconds = 9 : i64} : (tensor<16x16xf32>) -> tensor<16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.constant dense<0.0> : tensor<f32>
+      %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %2 : tensor<16xf32>
+    }
+    return %d : tensor<16xf32>
+  }
+}
+
+// -----
+
+// Somebody reads %a later, so it is there beside %u.
+
+// CHECK: nodes = 3 : i64, {{.*}}peak = 2112 : i64, {{.*}}\0Aoverwrite 0 1 1024
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}, %k: tensor<i32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
+    %a = step.group row(%x) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %s = "stablehlo.case"(%k) ({
+      %m = step.group row(%a) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>) -> tensor<16xf32> {
+      ^bb0(%0: tensor<16x16xf32>):
+        %1 = stablehlo.constant dense<0.0> : tensor<f32>
+        %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+        step.yield %2 : tensor<16xf32>
+      }
+      %u = step.group elementwise(%m) attributes {step.nanoseconds = 1 : i64} : (tensor<16xf32>) -> tensor<16x16xf32> {
+      ^bb0(%0: tensor<16xf32>):
+        %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<16xf32>) -> tensor<16x16xf32>
+        step.yield %1 : tensor<16x16xf32>
+      }
+      stablehlo.return %u : tensor<16x16xf32>
+    }, {
+      %u = step.group elementwise(%x) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      ^bb0(%0: tensor<16x16xf32>):
+        %1 = stablehlo.sine %0 : tensor<16x16xf32>
+        step.yield %1 : tensor<16x16xf32>
+      }
+      stablehlo.return %u : tensor<16x16xf32>
+    }) : (tensor<i32>) -> tensor<16x16xf32>
+    %d = step.group row(%s, %a) attributes {step.nanoseconds = 9 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16xf32> {
+    ^bb0(%5: tensor<16x16xf32>, %6: tensor<16x16xf32>):
+      %0 = stablehlo.add %5, %6 : tensor<16x16xf32>
+      %1 = stablehlo.constant dense<0.0> : tensor<f32>
+      %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %2 : tensor<16xf32>
+    }
+    return %d : tensor<16xf32>
+  }
+}
+
+// -----
+
 // A loop that starts with what somebody reads later carries a copy; where that
 // reader computes the value again, the loop goes on in its place.
 

@@ -119,6 +119,7 @@ private:
   overwritable(mlir::Operation *op, mlir::ValueRange results,
                llvm::ArrayRef<ValueBytes> written) const;
   llvm::SmallVector<ValueBytes> startsOf(mlir::Operation *op) const;
+  llvm::SmallVector<ValueBytes> capturedBy(int32_t node) const;
   llvm::SmallVector<ValueBytes>
   lastReadBy(mlir::Operation *op,
              llvm::ArrayRef<mlir::Operation *> chain) const;
