@@ -123,7 +123,7 @@ static ExitCode measureMemory(const CompileOptions &options,
   }
   CandidateStream &candidates =
       candidatesOf(compilation.program, compilation.run);
-  BudgetSearch search(candidates, searchOptions(compilation.run));
+  BudgetSearch &search = searchOf(compilation.program, compilation.run);
   const PlannedStep *everything = search.keepEverything();
   const PlannedStep *least = search.smallest();
   if (!everything || !least)

@@ -140,23 +140,36 @@ std::vector<PlannedStep> BudgetSearch::look(int64_t budget) {
   return plans;
 }
 
-std::optional<PlannedStep> BudgetSearch::glance(int64_t budget) {
-  if (!keepEverything())
-    return std::nullopt;
+BudgetSearch::Sight BudgetSearch::see(int64_t budget) {
+  if (seen && seen->budget == budget) {
+    Sight known = std::move(*seen);
+    seen.reset();
+    return known;
+  }
+  Sight sight{budget, {}, /*keepsEverything=*/true};
   if (auto all = everythingWithin(budget, 0))
-    return all;
-  std::vector<PlannedStep> plans = look(budget);
-  if (plans.empty() || candidates.failure() != exitOk)
-    return std::nullopt;
-  return std::move(plans.front());
+    sight.plans.push_back(std::move(*all));
+  else
+    sight = {budget, look(budget), /*keepsEverything=*/false};
+  return sight;
+}
+
+const PlannedStep *BudgetSearch::glance(int64_t budget) {
+  if (!keepEverything())
+    return nullptr;
+  seen = see(budget);
+  return seen->plans.empty() || candidates.failure() != exitOk
+             ? nullptr
+             : &seen->plans.front();
 }
 
 std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
   if (!keepEverything())
     return std::nullopt;
-  if (auto all = everythingWithin(budget, 0))
-    return all;
-  std::vector<PlannedStep> plans = look(budget);
+  Sight sight = see(budget);
+  std::vector<PlannedStep> &plans = sight.plans;
+  if (sight.keepsEverything)
+    return std::move(plans.front());
   if (plans.empty() && smallest() && least->bytes <= budget) {
     // What was found on the way down is where another look begins.
     plans = look(budget);

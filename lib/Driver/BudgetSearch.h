@@ -32,8 +32,9 @@ public:
   /// candidate, in the order that it has without a budget. Null after an error
   /// was reported.
   const PlannedStep *keepEverything() { return plain.front().keepEverything(); }
-  /// A plan within `budget` bytes, if a quick look finds one.
-  std::optional<PlannedStep> glance(int64_t budget);
+  /// A plan within `budget` bytes, if a quick look finds one; null otherwise. A
+  /// search within the same budget begins with what was seen.
+  const PlannedStep *glance(int64_t budget);
   /// The quickest plan within `budget` bytes, if one is found; none where a
   /// candidate that might have it could not be formed.
   std::optional<PlannedStep> within(int64_t budget);
@@ -61,12 +62,20 @@ private:
   std::optional<PlannedStep> everythingWithin(int64_t budget, size_t candidate);
   /// What a quick look finds, at most a plan per candidate, the cheapest first.
   std::vector<PlannedStep> look(int64_t budget);
+  /// The plan that keeps everything, if it fits, otherwise what a look finds.
+  struct Sight {
+    int64_t budget = 0;
+    std::vector<PlannedStep> plans;
+    bool keepsEverything = false;
+  };
+  Sight see(int64_t budget);
 
   CandidateStream &candidates;
   SearchOptions options;
   std::deque<CandidatePlanner> planners; // of the candidates
   std::deque<CandidatePlanner> plain; // of each in its order without a budget
   std::optional<PlannedStep> least;   // once smallest() ran
+  std::optional<Sight> seen;          // once glance() ran
 };
 
 } // namespace tenon::driver

@@ -27,6 +27,13 @@ CandidateStream &driver::candidatesOf(Program &program, const StageRun &run) {
   return *program.candidates;
 }
 
+BudgetSearch &driver::searchOf(Program &program, const StageRun &run) {
+  if (!program.search)
+    program.search = std::make_shared<BudgetSearch>(candidatesOf(program, run),
+                                                    searchOptions(run));
+  return *program.search;
+}
+
 /// Where loops compute values again, the quickest step without a budget is the
 /// measure.
 static void recordEverything(ModuleOp module, int64_t bytes,
@@ -54,7 +61,7 @@ static llvm::json::Array reportOf(const CandidateStream &candidates) {
 ExitCode driver::chooseCandidate(int64_t budget, Program &program,
                                  StageRun &run, PlannedStep &chosen) {
   CandidateStream &candidates = candidatesOf(program, run);
-  BudgetSearch search(candidates, searchOptions(run));
+  BudgetSearch &search = searchOf(program, run);
   const PlannedStep *everything = search.keepEverything();
   if (!everything)
     return exitInternal;
@@ -78,5 +85,7 @@ ExitCode driver::chooseCandidate(int64_t budget, Program &program,
   if (!(*program.module)->hasAttr(step::keepingEverythingAttrName))
     recordEverything(*program.module, everything->bytes,
                      chosen.baseNanoseconds);
+  // It has lost a candidate.
+  program.search.reset();
   return exitOk;
 }

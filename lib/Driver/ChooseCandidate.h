@@ -20,6 +20,9 @@ SearchOptions searchOptions(const StageRun &run);
 /// read from a text.
 CandidateStream &candidatesOf(Program &program, const StageRun &run);
 
+/// The search among these.
+BudgetSearch &searchOf(Program &program, const StageRun &run);
+
 /// Leaves the candidate with the quickest plan within the budget as the program
 /// and the plan in `chosen`; an error says why there is none.
 ExitCode chooseCandidate(int64_t budget, Program &program, StageRun &run,

@@ -22,7 +22,7 @@ ExitCode driver::planFrontier(const CompileOptions &options, int64_t count,
     return code;
   CandidateStream &candidates =
       candidatesOf(compilation.program, compilation.run);
-  BudgetSearch search(candidates, searchOptions(compilation.run));
+  BudgetSearch &search = searchOf(compilation.program, compilation.run);
   std::vector<FrontierPoint> points = search.frontier(count);
   if (points.empty())
     return candidates.failure() ? candidates.failure() : exitInternal;

@@ -119,6 +119,11 @@ static void predictCost(ModuleOp module, StageRun &run) {
 }
 
 static ExitCode groupStep(Program &program, StageRun &run) {
+  if (auto ahead = std::move(program.ahead)) {
+    program = std::move(ahead->program);
+    run.details = std::move(ahead->details);
+    return exitOk;
+  }
   if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
     return code;
   OwningOpRef<ModuleOp> step;
@@ -133,7 +138,7 @@ static ExitCode groupStep(Program &program, StageRun &run) {
     program.candidates = std::make_shared<CandidateStream>(
         kernelScratchFor(run.resolved), run.resolved.machine,
         program.module->clone(), std::move(step),
-        [&run](ModuleOp on, const fusion::FusionOptions &loops, Part part) {
+        [run](ModuleOp on, const fusion::FusionOptions &loops, Part part) {
           return groupPart(on, loops, part, run);
         });
   predictCost(*program.module, run);

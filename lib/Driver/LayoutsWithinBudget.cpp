@@ -25,7 +25,7 @@ struct RankPlan {
 
 /// Layouts for one limit, and what became of them.
 struct Trial {
-  Program program; // cut
+  Program program; // cut, and grouped ahead
   DecidedLayouts decided;
   llvm::json::Object details;
   std::optional<RankPlan> plan; // within the budget, if one was found
@@ -109,15 +109,16 @@ private:
 
   ExitCode plan(Trial &trial) {
     StageRun trialRun = run;
-    Program planned;
-    planned.module = trial.program.module->clone();
-    if (ExitCode code = group->run(planned, trialRun); code != exitOk)
+    trial.program.ahead = std::make_shared<GroupedAhead>();
+    Program &grouped = trial.program.ahead->program;
+    grouped.module = std::move(trial.program.module);
+    trial.program.module = grouped.module->clone();
+    if (ExitCode code = group->run(grouped, trialRun); code != exitOk)
       return code;
-    CandidateStream &candidates = candidatesOf(planned, trialRun);
-    BudgetSearch plans(candidates, searchOptions(trialRun));
-    std::optional<PlannedStep> found = plans.glance(budget);
-    if (candidates.failure() != exitOk)
-      return candidates.failure();
+    trial.program.ahead->details = std::move(trialRun.details);
+    const PlannedStep *found = searchOf(grouped, trialRun).glance(budget);
+    if (ExitCode code = grouped.candidates->failure(); code != exitOk)
+      return code;
     if (found)
       trial.plan = {
           found->bytes,

@@ -14,7 +14,8 @@
 // An earlier one that fits and computes nothing again ends the search. So does
 // a plan behind the second, since with less memory the layouts take longer.
 // Where nothing fits the layouts with the fewest bytes are left for the planner
-// to say so.
+// to say so. Groups of the choice, and what was seen of its plans, are handed
+// on (Program::ahead).
 //
 //===----------------------------------------------------------------------===//
 

@@ -83,6 +83,7 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
   run.result.planSummary =
       reportPlan(plan, budget, base, regrouped, run.details);
   program.module = std::move(plan.module);
+  program.search.reset();
   program.candidates.reset();
   (*program.module)->removeAttr(step::keepingEverythingAttrName);
   if (!memory.problemFile.empty()) {

@@ -33,7 +33,9 @@ namespace tenon::driver {
 struct CompileOptions;
 struct CompileResult;
 struct Stage;
+class BudgetSearch;
 class CandidateStream;
+struct GroupedAhead;
 
 /// Stages in execution order; the first one reads the input.
 using Walk = std::vector<Stage>;
@@ -81,6 +83,16 @@ struct Program {
   /// After `group`, where budgets are planned for: further ways to write the
   /// step, of which `module` is the first. A text has none.
   std::shared_ptr<CandidateStream> candidates;
+  /// What has looked for plans among these, once something has.
+  std::shared_ptr<BudgetSearch> search;
+  /// What `group` will leave, where a stage before it had to know.
+  std::shared_ptr<GroupedAhead> ahead;
+};
+
+/// A program in grouped form, and what its stage has to report.
+struct GroupedAhead {
+  Program program;
+  llvm::json::Object details;
 };
 
 /// One walk through stages: what each of them is told, and what it says to
