@@ -67,9 +67,13 @@ static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
     fusion::buildGroupPipeline(passes, fusion);
     // Not where formats are chosen: there a kernel says what each of its
     // readers wants.
-    if (fusion.merge && fusion.forGpus)
+    if (fusion.merge && fusion.forGpus) {
+      if (fusion.callLibraries)
+        passes.addNestedPass<func::FuncOp>(
+            fusion::createSumOperandsPass(fusion.machine));
       passes.addNestedPass<func::FuncOp>(
           fusion::createShareReadsPass(fusion.machine));
+    }
     if (run.options.verifyForms)
       passes.addPass(fusion::createVerifyGroupedFormPass());
   });

@@ -121,6 +121,12 @@ bool addsBias(uint32_t epilogue) {
          epilogue == CUBLASLT_EPILOGUE_GELU_BIAS ||
          epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
 }
+bool sumsFirst(uint32_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_BGRADA;
+}
+bool sumsAnOperand(uint32_t epilogue) {
+  return sumsFirst(epilogue) || epilogue == CUBLASLT_EPILOGUE_BGRADB;
+}
 bool isGelu(uint32_t epilogue) {
   return epilogue == CUBLASLT_EPILOGUE_GELU ||
          epilogue == CUBLASLT_EPILOGUE_GELU_BIAS ||
@@ -170,6 +176,18 @@ float sumOf(const float *a, const float *b, uint64_t count) {
          ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
+/// Of each row of terms, as many of which are used, side by side.
+void writeSums(Driver &driver, const Product &product,
+               const std::vector<float> &rows, uint64_t terms, uint64_t used) {
+  const uint64_t width = widthOf(product.d.type), count = rows.size() / terms;
+  const std::vector<float> ones(used, 1.0f);
+  uint8_t *to = access(driver, product.operation.bias, count * width,
+                       "the sums of an operand", false, true);
+  for (uint64_t row = 0; row < count; ++row)
+    encodeElement(sumOf(&rows[row * terms], ones.data(), used),
+                  to + row * width, product.d.type);
+}
+
 void runOne(Driver &driver, const ProductWork &work, int32_t number) {
   const Product &product = work.product;
   auto a =
@@ -198,6 +216,8 @@ void runOne(Driver &driver, const ProductWork &work, int32_t number) {
     input = readMatrix(driver, product.operation.input, inputLayout, number,
                        "the input of the activation");
   const uint64_t used = terms - work.forgotten;
+  if (sumsAnOperand(epilogue))
+    writeSums(driver, product, sumsFirst(epilogue) ? a : b, terms, used);
   const uint64_t part = (used + work.parts - 1) / work.parts;
   for (uint64_t column = 0; column < product.d.columns; ++column) {
     uint64_t at = work.d + (number * product.d.batchOffset +
@@ -255,11 +275,16 @@ std::string whyNot(const Product &product) {
     return "different numbers of matrices in a batch";
   const uint32_t epilogue = operation.epilogue;
   if (epilogue != CUBLASLT_EPILOGUE_DEFAULT && !addsBias(epilogue) &&
-      !isGelu(epilogue) && !readsInput(epilogue))
+      !isGelu(epilogue) && !readsInput(epilogue) && !sumsAnOperand(epilogue))
     return "epilogue " + std::to_string(epilogue);
   // Batches of these have strides of their own, which nobody sets.
   if ((isGelu(epilogue) || readsInput(epilogue)) && d.batch != 1)
     return "an activation of a batch";
+  // What is known to work are the gradients of weights and bias.
+  if (sumsAnOperand(epilogue) &&
+      (d.batch != 1 || first || !second || a.type == CUDA_R_32F))
+    return "sums of an operand of a batch, of f32, or where A is transposed or "
+           "B is not";
   if (hasInput(epilogue) && (operation.inputLeading % 8 != 0 ||
                              operation.inputLeading < int64_t(d.rows)))
     return "a leading dimension of " + std::to_string(operation.inputLeading) +
@@ -591,9 +616,10 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
                    std::to_string(algorithm.workspaceBytes) +
                    " at a multiple of " +
                    std::to_string(tenon::libraries::workspaceAlignment));
-  if (addsBias(descriptor->epilogue) &&
+  if ((addsBias(descriptor->epilogue) || sumsAnOperand(descriptor->epilogue)) &&
       (!descriptor->bias || descriptor->bias % widthOf(dLayout->type)))
-    return invalid("the bias is missing or misaligned");
+    return invalid("the bias, or what takes its gradient, is missing or "
+                   "misaligned");
   if (hasInput(descriptor->epilogue) &&
       (!descriptor->input || descriptor->input % algorithm.alignmentOfInput))
     return invalid(

@@ -12,6 +12,7 @@
 #include "tenon/Analysis/LapackCalls.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Fusion/ActivationPattern.h"
+#include "tenon/Fusion/RoundSums.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -167,10 +168,8 @@ bool fusion::addEpilogue(libraries::Description &call,
   return true;
 }
 
-namespace {
-
 /// The operation of the body that a library runs; null if there is not one.
-Operation *callOf(step::GroupOp group) {
+static Operation *callOf(step::GroupOp group) {
   Operation *found = nullptr;
   for (Operation &op : group.bodyOperations())
     if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp,
@@ -181,6 +180,41 @@ Operation *callOf(step::GroupOp group) {
     }
   return found;
 }
+
+std::optional<OperandSum> fusion::operandSum(Value sum) {
+  auto reduce = sum.getDefiningOp<stablehlo::ReduceOp>();
+  if (!reduce || !addsUp(reduce) || !getElementTypeOrSelf(sum).isF32())
+    return std::nullopt;
+  for (auto [index, dim] : llvm::enumerate(reduce.getDimensions()))
+    if (dim != int64_t(index))
+      return std::nullopt;
+  Value terms = reduce.getInputs()[0];
+  if (auto widened = terms.getDefiningOp<stablehlo::ConvertOp>())
+    terms = widened.getOperand();
+  auto operand = dyn_cast<BlockArgument>(terms);
+  return operand ? std::optional(OperandSum{reduce, operand}) : std::nullopt;
+}
+
+ArrayRef<int64_t> fusion::contractedFirst(step::GroupOp call,
+                                          BlockArgument operand) {
+  auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(callOf(call));
+  if (!dot || (dot.getLhs() == operand) == (dot.getRhs() == operand))
+    return {};
+  auto numbers = dot.getDotDimensionNumbers();
+  ArrayRef<int64_t> contracted = dot.getLhs() == operand
+                                     ? numbers.getLhsContractingDimensions()
+                                     : numbers.getRhsContractingDimensions();
+  if (!numbers.getLhsBatchingDimensions().empty() ||
+      int64_t(contracted.size()) ==
+          cast<RankedTensorType>(operand.getType()).getRank())
+    return {};
+  for (auto [index, dim] : llvm::enumerate(contracted))
+    if (dim != int64_t(index))
+      return {};
+  return contracted;
+}
+
+namespace {
 
 /// The call that computes `op` and, of a dot, the transpose behind it.
 std::optional<LibraryCandidate> describeCall(Operation *op, bool onGpus,
@@ -288,6 +322,29 @@ bool takeActivation(step::GroupOp group, LibraryCandidate &candidate,
   return false;
 }
 
+/// Makes the sums of an operand part of a call on a GPU; false if the body has
+/// none as its second result.
+bool takeSums(step::GroupOp group, LibraryCandidate &candidate,
+              ValueRange yielded) {
+  auto *call =
+      std::get_if<libraries::GpuMatmulDescription>(&candidate.description);
+  if (!call || yielded.size() != 2 ||
+      yielded[0] != candidate.operations.back()->getResult(0) ||
+      getElementTypeOrSelf(yielded[0]) != getElementTypeOrSelf(yielded[1]))
+    return false;
+  Value sums = yielded[1];
+  if (auto rounding = sums.getDefiningOp<stablehlo::ConvertOp>())
+    sums = rounding.getOperand();
+  auto sum = operandSum(sums);
+  if (!sum ||
+      contractedFirst(group, sum->operand) != sum->reduce.getDimensions())
+    return false;
+  call->sums = sum->operand == candidate.operands[0]
+                   ? libraries::OperandSums::lhs
+                   : libraries::OperandSums::rhs;
+  return true;
+}
+
 /// As a call on a GPU if `onGpus`; the body does not say where it runs.
 std::optional<LibraryCandidate> describeBody(step::GroupOp group, bool onGpus,
                                              std::string &whyNot) {
@@ -301,7 +358,8 @@ std::optional<LibraryCandidate> describeBody(step::GroupOp group, bool onGpus,
     return std::nullopt;
   ValueRange yielded = group.getBody().front().getTerminator()->getOperands();
   if (yielded == ValueRange(candidate->operations.back()->getResults()) ||
-      takeActivation(group, *candidate, yielded))
+      takeActivation(group, *candidate, yielded) ||
+      takeSums(group, *candidate, yielded))
     return candidate;
   if (yielded.size() == 1 && takeEpilogue(*candidate, yielded.front(), whyNot))
     return candidate;

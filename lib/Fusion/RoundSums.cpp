@@ -35,10 +35,13 @@ static bool isProduct(Operation *op, Block &body) {
 /// A sum of numbers of the round that starts at zero.
 static bool isReduction(Operation *op, Block &body) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  if (!reduce || reduce.getInputs().size() != 1 ||
-      !isOfSums(reduce.getResult(0)) ||
-      !matchPattern(reduce.getInitValues()[0], m_AnyZeroFloat()) ||
-      reduce.getInputs()[0].getParentBlock() != &body)
+  return reduce && addsUp(reduce) && isOfSums(reduce.getResult(0)) &&
+         reduce.getInputs()[0].getParentBlock() == &body;
+}
+
+bool fusion::addsUp(ReduceOp reduce) {
+  if (reduce.getInputs().size() != 1 ||
+      !matchPattern(reduce.getInitValues()[0], m_AnyZeroFloat()))
     return false;
   Block &combine = reduce.getBody().front();
   auto sum = combine.getTerminator()->getOperand(0).getDefiningOp<AddOp>();

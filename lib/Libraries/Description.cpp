@@ -84,13 +84,19 @@ std::string words(libraries::Activation activation) {
   return "";
 }
 
+std::string words(libraries::OperandSums sums) {
+  return sums == OperandSums::none  ? ""
+         : sums == OperandSums::lhs ? " and the sums of its left operand"
+                                    : " and the sums of its right operand";
+}
+
 std::string words(const libraries::GpuMatmulDescription &matmul) {
   libraries::MatmulDescription product = matmul;
   product.computeType = product.lhsType;
   return words(product) + (matmul.factors == Factors::tf32 ? " by tf32" : "") +
          (matmul.addend != Addend::none ? " plus an addend" : "") +
          (matmul.epilogue == Epilogue::bias ? " plus a bias" : "") +
-         words(matmul.activation);
+         words(matmul.activation) + words(matmul.sums);
 }
 
 std::string words(const libraries::ConvolutionDescription &convolution) {

@@ -94,8 +94,12 @@ static bool hasInput(Activation activation) {
          activation == Activation::geluGradient;
 }
 
+/// Our right operand is the library's first one.
 static cublasLtEpilogue_t epilogueOf(const GpuMatmulDescription &d) {
   const bool bias = d.epilogue == Epilogue::bias;
+  if (d.sums != OperandSums::none)
+    return d.sums == OperandSums::rhs ? CUBLASLT_EPILOGUE_BGRADA
+                                      : CUBLASLT_EPILOGUE_BGRADB;
   switch (d.activation) {
   case Activation::none:
     break;
@@ -160,7 +164,8 @@ cublasStatus_t GpuProduct::describe(const ColumnMajorProduct &product) {
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.result.leading);
   // What is offered depends on how they are aligned.
   void *const aligned = pointerTo(placeAlignment);
-  if (described.epilogue == Epilogue::bias)
+  if (described.epilogue == Epilogue::bias ||
+      described.sums != OperandSums::none)
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, aligned);
   if (hasInput(described.activation))
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aligned);
@@ -284,6 +289,8 @@ cublasStatus_t GpuProduct::enqueue(const GpuOperands &operands,
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   if (described.epilogue == Epilogue::bias)
     status = point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  if (described.sums != OperandSums::none)
+    status = point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.sums);
   if (status == CUBLAS_STATUS_SUCCESS && hasInput(described.activation))
     status = point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.input);
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -319,6 +326,23 @@ static GpuMatmulDescription rowsOfBias(const GpuMatmulDescription &d) {
   return ones;
 }
 
+/// sums[j] = sum over k of 1 * operand[k, j]
+static GpuMatmulDescription onesTimesOperand(const GpuMatmulDescription &d) {
+  GpuMatmulDescription ones = d;
+  ones.m = 1;
+  ones.n = countOfSums(d);
+  ones.lhsStrideM = d.k;
+  ones.lhsStrideK = 1;
+  if (d.sums == OperandSums::lhs) {
+    ones.rhsStrideK = d.lhsStrideK;
+    ones.rhsStrideN = d.lhsStrideM;
+  }
+  ones.resultStrideM = ones.n;
+  ones.resultStrideN = 1;
+  ones.sums = OperandSums::none;
+  return ones;
+}
+
 /// Ones of the type, side by side.
 static unsigned wordOfOnes(ElementType type) {
   constexpr unsigned ofBf16 = 0x3F803F80, ofF16 = 0x3C003C00;
@@ -336,22 +360,32 @@ cublasStatus_t GpuCall::addProducts(const GpuMatmulDescription &whole,
       if (auto made = GpuProduct::create(library, product, as, bytes, status))
         distinct.push_back(std::move(made));
   };
-  add(whole, layout, workspaceBytes);
-  if (status != CUBLAS_STATUS_SUCCESS && whole.addend == Addend::none &&
-      whole.epilogue == Epilogue::bias &&
-      whole.activation == Activation::none &&
-      workspaceBytes >= uint64_t(bytesOfOnes(whole))) {
-    // The arithmetic is the same: a one times a bias is the bias, and is added
-    // to the finished sum.
-    status = CUBLAS_STATUS_SUCCESS;
-    GpuMatmulDescription ones = rowsOfBias(whole), rest = whole;
-    rest.epilogue = Epilogue::none;
-    rest.addend = Addend::inPlace;
+  // Ones that are multiplied with something, and the product without what that
+  // gives. They are in the workspace.
+  auto addApart = [&](const GpuMatmulDescription &ones,
+                      const GpuMatmulDescription &rest) {
     std::string ignored;
     auto onesLayout = columnMajor(ones, ignored);
-    if (onesLayout)
-      add(ones, *onesLayout, 0);
+    if (!onesLayout || workspaceBytes < uint64_t(bytesOfOnes(whole)))
+      return;
+    status = CUBLAS_STATUS_SUCCESS;
+    add(ones, *onesLayout, 0);
     add(rest, layout, workspaceBytes);
+  };
+  add(whole, layout, workspaceBytes);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    return status;
+  GpuMatmulDescription rest = whole;
+  if (whole.addend == Addend::none && whole.epilogue == Epilogue::bias &&
+      whole.activation == Activation::none) {
+    // The arithmetic is the same: a one times a bias is the bias, and is added
+    // to the finished sum.
+    rest.epilogue = Epilogue::none;
+    rest.addend = Addend::inPlace;
+    addApart(rowsOfBias(whole), rest);
+  } else if (whole.sums != OperandSums::none) {
+    rest.sums = OperandSums::none;
+    addApart(onesTimesOperand(whole), rest);
   }
   return status;
 }
@@ -404,6 +438,8 @@ std::string GpuCall::enqueue(std::span<const CUdeviceptr> arguments,
   whole.result = *next++;
   if (description.activation == Activation::geluKeeping)
     whole.input = *next++;
+  if (description.sums != OperandSums::none)
+    whole.sums = *next++;
   if (next != arguments.data() + arguments.size())
     whole.workspace = (*next + workspaceAlignment - 1) / workspaceAlignment *
                       workspaceAlignment;
@@ -425,8 +461,29 @@ std::string GpuCall::enqueue(std::span<const CUdeviceptr> arguments,
                                   : "CUDA error " + std::to_string(launched);
 }
 
+std::string GpuCall::enqueueOnes(GpuOperands operands, ElementType type,
+                                 CUstream stream) const {
+  operands.lhs = operands.workspace;
+  operands.workspace = 0;
+  if (CUresult filled =
+          library->driver.fill(operands.lhs, wordOfOnes(type),
+                               size_t(bytesOfOnes(description) / 4), stream);
+      filled != CUDA_SUCCESS)
+    return "CUDA error " + std::to_string(int(filled));
+  const cublasStatus_t status = distinct.front()->enqueue(operands, stream);
+  return status == CUBLAS_STATUS_SUCCESS ? "" : library->textOf(status);
+}
+
 std::string GpuCall::enqueueProducts(GpuOperands whole, CUstream stream) const {
-  const unsigned ones = wordOfOnes(description.resultType);
+  if (sumsApart()) {
+    GpuOperands sums = whole;
+    if (description.sums == OperandSums::lhs)
+      sums.rhs = whole.lhs;
+    sums.result = whole.sums;
+    if (std::string said = enqueueOnes(sums, description.lhsType, stream);
+        !said.empty())
+      return said;
+  }
   for (const ColumnMajorProduct::Offsets &at : layout.calls) {
     GpuOperands operands = whole;
     const auto result =
@@ -436,17 +493,11 @@ std::string GpuCall::enqueueProducts(GpuOperands whole, CUstream stream) const {
     operands.addend += result;
     operands.result += result;
     if (addsBiasApart()) {
-      GpuOperands rows;
-      rows.lhs = operands.workspace;
+      GpuOperands rows = operands;
       rows.rhs = operands.bias;
-      rows.result = operands.result;
-      if (CUresult filled = library->driver.fill(
-              rows.lhs, ones, size_t(bytesOfOnes(description) / 4), stream);
-          filled != CUDA_SUCCESS)
-        return "CUDA error " + std::to_string(int(filled));
-      if (cublasStatus_t status = distinct.front()->enqueue(rows, stream);
-          status != CUBLAS_STATUS_SUCCESS)
-        return library->textOf(status);
+      if (std::string said = enqueueOnes(rows, description.resultType, stream);
+          !said.empty())
+        return said;
     }
     if (cublasStatus_t status = distinct.back()->enqueue(operands, stream);
         status != CUBLAS_STATUS_SUCCESS)

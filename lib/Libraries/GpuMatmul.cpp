@@ -76,6 +76,23 @@ std::string whyActivationNot(const GpuMatmulDescription &d) {
   return "";
 }
 
+/// The library adds up the operand as it reads it for the gradient of weights:
+/// the terms of a sum are apart in memory, and sums side by side.
+std::string whySumsNot(const GpuMatmulDescription &d) {
+  if (d.sums == OperandSums::none)
+    return "";
+  if (d.lhsType == ElementType::f32)
+    return "cuBLASLt adds up operands of 16 bits";
+  if (!d.batch.empty() || d.addend != Addend::none ||
+      d.epilogue != Epilogue::none || d.activation != Activation::none)
+    return "cuBLASLt adds up an operand of one matrix product that ends with "
+           "nothing else";
+  if (d.lhsStrideM != 1 || d.rhsStrideN != 1)
+    return "cuBLASLt adds up an operand where rows of the left one, and "
+           "columns of the right one, are side by side";
+  return "";
+}
+
 /// A call that the planner knows the arguments of. It runs on no processor.
 class PlannedGpuCall final : public Call {
 public:
@@ -94,6 +111,8 @@ public:
     bytes.push_back(result);
     if (d.activation == Activation::geluKeeping)
       bytes.push_back(result);
+    if (d.sums != OperandSums::none)
+      bytes.push_back(countOfSums(d) * byteWidth(d.resultType));
   }
 
   int64_t argumentCount() const override {
@@ -177,6 +196,8 @@ tenon::libraries::columnMajor(const GpuMatmulDescription &d,
     return refuse(why);
   if (std::string why = whyActivationNot(d); !why.empty())
     return refuse(why);
+  if (std::string why = whySumsNot(d); !why.empty())
+    return refuse(why);
   if (std::max({d.m, d.n, d.k}) > largestGpuExtent)
     return refuse("an extent exceeds " + std::to_string(largestGpuExtent));
   auto first = columnMajorOf(d.n, d.k, d.rhsStrideN, d.rhsStrideK);
@@ -213,7 +234,10 @@ tenon::libraries::columnMajor(const GpuMatmulDescription &d,
 
 int64_t tenon::libraries::bytesOfOnes(const GpuMatmulDescription &d) {
   constexpr int64_t word = 4; // what memory is filled with
-  return (d.m * byteWidth(d.resultType) + word - 1) / word * word;
+  const int64_t bytes = d.sums == OperandSums::none
+                            ? d.m * byteWidth(d.resultType)
+                            : d.k * byteWidth(d.lhsType);
+  return (bytes + word - 1) / word * word;
 }
 
 int64_t tenon::libraries::plannedWorkspace(const GpuMatmulDescription &d) {
@@ -232,8 +256,8 @@ int64_t tenon::libraries::plannedWorkspace(const GpuMatmulDescription &d) {
       std::min({mostSplits, fullGpu / std::min(grid, fullGpu), tiles(d.k)});
   int64_t bytes = splits < 2 ? 0 : std::min(mostBytes, splits * elements * 4);
   // Where the library does not add a bias in the product, it adds a product of
-  // ones and the bias: a one for each row.
-  if (d.epilogue == Epilogue::bias)
+  // ones and the bias: a one for each row. Sums are a product of ones, too.
+  if (d.epilogue == Epilogue::bias || d.sums != OperandSums::none)
     bytes = std::max(bytes, bytesOfOnes(d));
   return bytes == 0 ? 0 : (bytes + 63) / 64 * 64 + int64_t(workspaceSlack);
 }
@@ -244,6 +268,8 @@ tenon::libraries::whyInvalid(const GpuMatmulDescription &description) {
     return "unknown addend " + std::to_string(int(description.addend));
   if (description.activation > Activation::geluGradient)
     return "unknown activation " + std::to_string(int(description.activation));
+  if (description.sums > OperandSums::rhs)
+    return "unknown sums " + std::to_string(int(description.sums));
   if (description.factors > Factors::tf32)
     return "unknown factors " + std::to_string(int(description.factors));
   if (description.factors == Factors::tf32 &&

@@ -119,10 +119,15 @@ private:
             .bias = bias.address,
             .input = input.address,
             .result = result.address,
+            .sums = sums.address,
             .workspace = workspace.address};
   }
   CUresult prepareFactors();
+  int64_t bytesOfSums() const {
+    return libraries::countOfSums(d) * byteWidth(d.resultType);
+  }
   CUresult compare(bool &isRight);
+  CUresult compareSums(bool &isRight);
   /// Whether all elements are that number but for `mostOff`.
   CUresult compareWith(CUdeviceptr matrix, float expected, float mostOff,
                        bool &isRight);
@@ -133,10 +138,11 @@ private:
   libraries::MatmulDescription::BatchDimension batch;
   int64_t terms;
   Block lhs{gpu}, rhs{gpu}, addend{gpu}, bias{gpu}, input{gpu}, result{gpu},
-      workspace{gpu};
+      sums{gpu}, workspace{gpu};
 };
 
-/// The larger operand is all ones, the smaller one where terms count.
+/// The larger operand is all ones, the smaller one, or the one that is added
+/// up, where terms count.
 CUresult OnesTest::prepareFactors() {
   struct Factor {
     Block *block;
@@ -146,7 +152,9 @@ CUresult OnesTest::prepareFactors() {
                  d.lhsStrideK, batch.lhsStride},
       larger{&rhs,         libraries::spanOfRhs(d), d.n, d.rhsStrideN,
              d.rhsStrideK, batch.rhsStride};
-  if (smaller.elements > larger.elements)
+  if (d.sums == libraries::OperandSums::none
+          ? smaller.elements > larger.elements
+          : d.sums == libraries::OperandSums::rhs)
     std::swap(smaller, larger);
   const int64_t width = byteWidth(d.lhsType);
   const uint32_t one = bitsOf(1, d.lhsType);
@@ -178,6 +186,8 @@ CUresult OnesTest::prepare() {
     done = input.allocate(resultBytes, 0);
   if (done == CUDA_SUCCESS)
     done = result.allocate((resultBytes + 3) / 4 * 4);
+  if (done == CUDA_SUCCESS && d.sums != libraries::OperandSums::none)
+    done = sums.allocate((bytesOfSums() + 3) / 4 * 4);
   if (done == CUDA_SUCCESS)
     done = workspace.allocate(int64_t(product.workspaceLimit()));
   return done;
@@ -192,6 +202,9 @@ CUresult OnesTest::run(bool &isRight) {
       result.address,
       d.addend == libraries::Addend::inPlace ? wordOfOnes(d.resultType) : ~0u,
       size_t((bytes + 3) / 4), gpu.stream);
+  if (done == CUDA_SUCCESS && sums.address)
+    done = gpu.driver.cuMemsetD32Async(
+        sums.address, ~0u, size_t((bytesOfSums() + 3) / 4), gpu.stream);
   if (done != CUDA_SUCCESS)
     return done;
   const cublasStatus_t status = product.enqueue(operands(), gpu.stream);
@@ -230,6 +243,24 @@ CUresult OnesTest::time(float &milliseconds) {
   return done;
 }
 
+CUresult OnesTest::compareSums(bool &isRight) {
+  isRight = false;
+  const int64_t width = byteWidth(d.resultType);
+  std::vector<std::byte> found;
+  found.resize(size_t(bytesOfSums()));
+  CUresult done = gpu.finish(gpu.driver.cuMemcpyDtoHAsync_v2(
+      found.data(), sums.address, found.size(), gpu.stream));
+  if (done != CUDA_SUCCESS)
+    return done;
+  isRight = true;
+  for (int64_t i = 0; i < libraries::countOfSums(d); ++i) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, found.data() + i * width, size_t(width));
+    isRight &= valueOf(bits, d.resultType) == float(terms);
+  }
+  return CUDA_SUCCESS;
+}
+
 /// Looks at 256 rows at most, the last one among them: an algorithm that is
 /// wrong is so in all tiles.
 CUresult OnesTest::compareWith(CUdeviceptr matrix, float expected,
@@ -258,6 +289,9 @@ CUresult OnesTest::compareWith(CUdeviceptr matrix, float expected,
 }
 
 CUresult OnesTest::compare(bool &isRight) {
+  if (sums.address)
+    if (CUresult done = compareSums(isRight); done != CUDA_SUCCESS || !isRight)
+      return done;
   const auto sum = float(terms + (d.addend == libraries::Addend::none ? 0 : 1) +
                          (d.epilogue == libraries::Epilogue::bias ? 1 : 0));
   // A sum without its last term is farther off than an activation may be.

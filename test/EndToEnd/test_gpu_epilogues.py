@@ -1,4 +1,4 @@
-"""What cuBLASLt does behind products of 16 bits, by the one of the emulated CUDA driver: biases, GELU and its gradient."""
+"""What cuBLASLt does beside products of 16 bits, by the one of the emulated CUDA driver: biases, GELU, its gradient, sums."""
 
 from __future__ import annotations
 
@@ -62,20 +62,22 @@ def calls(text: str) -> dict[str, int]:
         for word in ACTIVATIONS:
             if f'activation = "{word}"' in description:
                 found[word] = found.get(word, 0) + made
-        if 'epilogue = "bias"' in description:
-            found["bias"] = found.get("bias", 0) + made
+        for word, part in (("bias", 'epilogue = "bias"'), ("sums", 'sums = "rhs"'), ("sums", 'sums = "lhs"')):
+            if part in description:
+                found[word] = found.get(word, 0) + made
     return found
 
 
 def test_what_is_fused(layer: tuple[Path, Path], tmp_path: Path) -> None:
-    """GELU, its input and its gradient are part of calls; without libraries, and in f32, none of that is."""
+    """GELU, its input, its gradient and sums of operands are part of calls; without libraries, and in f32, none of that is."""
     text, _ = layer
     lowered = lambda *options: compiled(text, TARGET, *options, "--compile-to=lower").output.read_text()  # noqa: E731
     found = calls(lowered(*narrow(tmp_path, "u")))
     assert found["gelu_keeping"] == 1 and found["gelu_gradient"] == 1, found
     assert found["bias"] >= 1, found
+    assert found["sums"] >= 2, found  # gradients of biases
     for options in ((), (*narrow(tmp_path, "u"), "--no-libraries")):
-        assert not set(ACTIVATIONS) & set(calls(lowered(*options)))
+        assert not {*ACTIVATIONS, "sums"} & set(calls(lowered(*options)))
 
 
 def distance(found: dict[str, np.ndarray], exact: dict[str, np.ndarray]) -> float:
@@ -112,7 +114,10 @@ def test_forgetful_algorithm(layer: tuple[Path, Path], tmp_path: Path, monkeypat
     same_bits(plain, outputs(file, inputs, tmp_path))
 
 
-@pytest.mark.parametrize(("name", "expected"), [("04_chargpt", ("gelu_keeping", "gelu_gradient", "bias")), ("10_vit_tiny", ("bias",))])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("04_chargpt", ("gelu_keeping", "gelu_gradient", "bias", "sums")), ("10_vit_tiny", ("bias", "sums"))],
+)
 def test_models(steps: Steps, tmp_path: Path, name: str, expected: tuple[str, ...]) -> None:
     """Steps call the library with what they have to offer; that of 10 is the other form of GELU."""
     step = steps[name]

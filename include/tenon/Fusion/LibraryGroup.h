@@ -60,6 +60,21 @@ bool addsPerColumn(const libraries::MatmulDescription &matmul,
 bool addEpilogue(libraries::Description &call, const BiasAddition &addition,
                  std::string &whyNot);
 
+/// What a group adds up of an operand: all that its first dimensions have, in
+/// f32.
+struct OperandSum {
+  stablehlo::ReduceOp reduce;
+  mlir::BlockArgument operand; // may be widened before
+};
+
+/// The one that `sum` is; nothing if it is something else.
+std::optional<OperandSum> operandSum(mlir::Value sum);
+
+/// The dimensions that the product contracts of the operand of its group, if
+/// these are its first ones and all others are columns; empty if not.
+llvm::ArrayRef<int64_t> contractedFirst(step::GroupOp call,
+                                        mlir::BlockArgument operand);
+
 /// Fails, with an error at the group, if its description is missing or is not
 /// that of its operations. Into how many pieces the work is cut may be
 /// anything.

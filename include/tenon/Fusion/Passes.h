@@ -55,6 +55,10 @@ std::unique_ptr<mlir::Pass>
 createFinishProductsPass(const target::Target &machine);
 
 /// As above.
+std::unique_ptr<mlir::Pass>
+createSumOperandsPass(const target::Target &machine);
+
+/// As above.
 std::unique_ptr<mlir::Pass> createShareReadsPass(const target::Target &machine);
 
 /// As above.

@@ -1127,7 +1127,7 @@ def FinishProductsPass : Pass<"fusion-finish-products", "::mlir::func::FuncOp"> 
           accumulate = "f32", activation = "none", addend = "none", batch = [], call = "gpu_matmul", epilogue = "none",
           factors = "exact", k = 32 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64,
           result = "bf16", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
-          rhs = "bf16", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64
+          rhs = "bf16", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64, sums = "none"
         }} : (tensor<64x32xbf16>, tensor<32x16xbf16>) -> tensor<64x16xbf16> {
       ^bb0(%l: tensor<64x32xbf16>, %r: tensor<32x16xbf16>):
         %0 = stablehlo.dot_general %l, %r, contracting_dims = [1] x [0] : (tensor<64x32xbf16>, tensor<32x16xbf16>) -> tensor<64x16xbf16>
@@ -1154,7 +1154,7 @@ def FinishProductsPass : Pass<"fusion-finish-products", "::mlir::func::FuncOp"> 
           accumulate = "f32", activation = "none", addend = "none", batch = [], call = "gpu_matmul", epilogue = "bias",
           factors = "exact", k = 32 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64,
           result = "bf16", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
-          rhs = "bf16", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64
+          rhs = "bf16", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64, sums = "none"
         }} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<16xbf16>) -> tensor<64x16xbf16> {
       ^bb0(%l: tensor<64x32xbf16>, %r: tensor<32x16xbf16>, %c: tensor<16xbf16>):
         %0 = stablehlo.dot_general %l, %r, contracting_dims = [1] x [0] : (tensor<64x32xbf16>, tensor<32x16xbf16>) -> tensor<64x16xf32>
@@ -1165,6 +1165,67 @@ def FinishProductsPass : Pass<"fusion-finish-products", "::mlir::func::FuncOp"> 
         step.yield %4 : tensor<64x16xbf16>
       }
       return %s : tensor<64x16xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect", "::tenon::stablehlo::StableHLODialect"];
+}
+
+def SumOperandsPass : Pass<"fusion-sum-operands", "::mlir::func::FuncOp"> {
+  let summary = "let a GPU's library add up an operand of a product";
+  let description = [{
+    The gradient of a bias is the sum of what is also a factor of the weights'
+    gradient. Where cuBLASLt multiplies 16 bits for the one, it adds up the other
+    as a second result, of the type of the product, if that is predicted to take
+    less time. The terms are the first dimensions of the factor. A sum over rows
+    that was cut in two is found in both its groups; one of the f32 values that
+    the factor was rounded from becomes the sum of the rounded ones. What a group
+    did with the sum it does with the second result.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<2048x128xbf16>, %d: tensor<2048x256xbf16>) -> (tensor<128x256xbf16>, tensor<256xf32>) {
+      %w = step.group library(%x, %d) attributes {exec.library = {
+          accumulate = "f32", activation = "none", addend = "none", batch = [], call = "gpu_matmul", epilogue = "none",
+          factors = "exact", k = 2048 : i64, lhs = "bf16", lhs_stride_k = 128 : i64, lhs_stride_m = 1 : i64, m = 128 : i64, n = 256 : i64,
+          result = "bf16", result_stride_m = 256 : i64, result_stride_n = 1 : i64,
+          rhs = "bf16", rhs_stride_k = 256 : i64, rhs_stride_n = 1 : i64, sums = "none"
+        }} : (tensor<2048x128xbf16>, tensor<2048x256xbf16>) -> tensor<128x256xbf16> {
+      ^bb0(%l: tensor<2048x128xbf16>, %r: tensor<2048x256xbf16>):
+        %0 = stablehlo.dot_general %l, %r, contracting_dims = [0] x [0] : (tensor<2048x128xbf16>, tensor<2048x256xbf16>) -> tensor<128x256xbf16>
+        step.yield %0 : tensor<128x256xbf16>
+      }
+      %b = step.group column(%d) : (tensor<2048x256xbf16>) -> tensor<256xf32> {
+      ^bb0(%r: tensor<2048x256xbf16>):
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.convert %r : (tensor<2048x256xbf16>) -> tensor<2048x256xf32>
+        %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2048x256xf32>, tensor<f32>) -> tensor<256xf32>
+        step.yield %1 : tensor<256xf32>
+      }
+      return %w, %b : tensor<128x256xbf16>, tensor<256xf32>
+    }
+    // after
+    func.func @main(%x: tensor<2048x128xbf16>, %d: tensor<2048x256xbf16>) -> (tensor<128x256xbf16>, tensor<256xf32>) {
+      %w:2 = step.group library(%x, %d) attributes {exec.library = {
+          accumulate = "f32", activation = "none", addend = "none", batch = [], call = "gpu_matmul", epilogue = "none",
+          factors = "exact", k = 2048 : i64, lhs = "bf16", lhs_stride_k = 128 : i64, lhs_stride_m = 1 : i64, m = 128 : i64, n = 256 : i64,
+          result = "bf16", result_stride_m = 256 : i64, result_stride_n = 1 : i64,
+          rhs = "bf16", rhs_stride_k = 256 : i64, rhs_stride_n = 1 : i64, sums = "rhs"
+        }} : (tensor<2048x128xbf16>, tensor<2048x256xbf16>) -> (tensor<128x256xbf16>, tensor<256xbf16>) {
+      ^bb0(%l: tensor<2048x128xbf16>, %r: tensor<2048x256xbf16>):
+        %0 = stablehlo.dot_general %l, %r, contracting_dims = [0] x [0] : (tensor<2048x128xbf16>, tensor<2048x256xbf16>) -> tensor<128x256xbf16>
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %1 = stablehlo.convert %r : (tensor<2048x256xbf16>) -> tensor<2048x256xf32>
+        %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2048x256xf32>, tensor<f32>) -> tensor<256xf32>
+        %3 = stablehlo.convert %2 : (tensor<256xf32>) -> tensor<256xbf16>
+        step.yield %0, %3 : tensor<128x256xbf16>, tensor<256xbf16>
+      }
+      %b = step.group elementwise(%w#1) : (tensor<256xbf16>) -> tensor<256xf32> {
+      ^bb0(%r: tensor<256xbf16>):
+        %0 = stablehlo.convert %r : (tensor<256xbf16>) -> tensor<256xf32>
+        step.yield %0 : tensor<256xf32>
+      }
+      return %w#0, %b : tensor<128x256xbf16>, tensor<256xf32>
     }
     ```
   }];

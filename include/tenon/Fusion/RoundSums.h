@@ -28,6 +28,9 @@
 
 namespace tenon::fusion {
 
+/// Whether the reduction adds up one value, from zero.
+bool addsUp(stablehlo::ReduceOp reduce);
+
 /// What a round adds to carried values: a dot or the sum of a reduction, moved
 /// in between, with nothing else done to it or to the carried values.
 struct RoundSum {

@@ -53,11 +53,11 @@ private:
   CublasLt() = default;
 };
 
-/// Where a product finds its matrices; the addend, the bias and the input of an
-/// activation only if it has them.
+/// Where a product finds its matrices; the addend, the bias, the input of an
+/// activation and the sums of an operand only if it has them.
 struct GpuOperands {
   CUdeviceptr lhs = 0, rhs = 0, addend = 0, bias = 0, input = 0, result = 0,
-              workspace = 0;
+              sums = 0, workspace = 0;
 };
 
 /// One product of the library, of at most one batch dimension.
@@ -131,7 +131,14 @@ public:
   }
   /// Whether the library declined to add the bias, so that a product of ones
   /// and the bias is added.
-  bool addsBiasApart() const { return distinct.size() > 1; }
+  bool addsBiasApart() const {
+    return distinct.size() > 1 && description.epilogue == Epilogue::bias;
+  }
+  /// Whether the library declined to add up an operand, so that a product of
+  /// ones and the operand does.
+  bool sumsApart() const {
+    return distinct.size() > 1 && description.sums != OperandSums::none;
+  }
   /// Whether the library declined the activation, so that a kernel applies it.
   bool activatesApart() const { return activation != nullptr; }
 
@@ -149,13 +156,17 @@ private:
   cublasStatus_t addProducts(const GpuMatmulDescription &whole,
                              uint64_t workspaceBytes);
   std::string enqueueProducts(GpuOperands operands, CUstream stream) const;
+  /// Fills the workspace with ones and multiplies what is in `operands` by
+  /// them, where the library does that apart.
+  std::string enqueueOnes(GpuOperands operands, ElementType type,
+                          CUstream stream) const;
 
   std::shared_ptr<const CublasLt> library;
   GpuMatmulDescription description;
   ColumnMajorProduct layout;
   std::unique_ptr<GpuActivation> activation; // behind the product
   /// The product, and in front of it, if there are two, the one that makes a
-  /// matrix of biases.
+  /// matrix of biases, or the sums of an operand.
   std::vector<std::unique_ptr<GpuProduct>> distinct;
 };
 

@@ -9,10 +9,16 @@
 //   result[b, i, j] = activation(sum over k of lhs[b, i, k] * rhs[b, k, j]
 //                                + addend[b, i, j] + bias[j])
 //
+// Beside a product of two matrices it can add up the terms of one of them, say
+// for the gradient of a bias next to that of the weights:
+//
+//   sums[i] = sum over k of lhs[i, k]   or   sums[j] = sum over k of rhs[k, j]
+//
 // The arguments of a call are lhs, rhs, the addend if it is an operand, the
 // bias if there is one, of the result's type, the input of an activation whose
-// gradient it is, the result, the input of an activation that is kept, and the
-// workspace if it has bytes.
+// gradient it is, the result, the input of an activation that is kept, the sums
+// of an operand, side by side in the result's type, and the workspace if it has
+// bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,6 +57,13 @@ enum class Factors : uint8_t {
   tf32 = 1, // if the library likes
 };
 
+/// The terms of which operand are added up beside the product.
+enum class OperandSums : uint8_t {
+  none = 0,
+  lhs = 1, // one sum for each row of the result
+  rhs = 2, // one for each column
+};
+
 struct GpuMatmulDescription : MatmulDescription {
   GpuMatmulDescription() = default;
   /// Neither how that one is cut nor in which type it multiplies matters.
@@ -63,6 +76,7 @@ struct GpuMatmulDescription : MatmulDescription {
   Addend addend = Addend::none;
   Activation activation = Activation::none;
   Factors factors = Factors::exact;
+  OperandSums sums = OperandSums::none;
 
   static constexpr std::string_view call = "gpu_matmul";
   bool operator==(const GpuMatmulDescription &) const = default;
@@ -102,7 +116,15 @@ int64_t spanOfResult(const GpuMatmulDescription &description);
 /// library's kernels can.
 inline bool hasEpilogue(const GpuMatmulDescription &description) {
   return description.epilogue != Epilogue::none ||
-         description.activation != Activation::none;
+         description.activation != Activation::none ||
+         description.sums != OperandSums::none;
+}
+
+/// How many sums of an operand there are.
+inline int64_t countOfSums(const GpuMatmulDescription &description) {
+  return description.sums == OperandSums::none  ? 0
+         : description.sums == OperandSums::lhs ? description.m
+                                                : description.n;
 }
 
 /// What the planner puts aside for the call: a function of the description
@@ -111,7 +133,8 @@ inline bool hasEpilogue(const GpuMatmulDescription &description) {
 int64_t plannedWorkspace(const GpuMatmulDescription &description);
 
 /// A one for each row, in the result's type: what a bias is multiplied with
-/// where the library does not add it.
+/// where the library does not add it. Or one for each term, in the operands'
+/// type: what is multiplied with an operand where the library does not sum it.
 int64_t bytesOfOnes(const GpuMatmulDescription &description);
 
 /// The library refuses a workspace that is not at a multiple of 256 bytes.
@@ -143,6 +166,10 @@ inline constexpr auto namesOf<libraries::Factors> =
     std::to_array<std::string_view>({"exact", "tf32"});
 
 template <>
+inline constexpr auto namesOf<libraries::OperandSums> =
+    std::to_array<std::string_view>({"none", "lhs", "rhs"});
+
+template <>
 inline constexpr auto
     fieldsOf<libraries::GpuMatmulDescription> = std::tuple_cat(
         std::tuple{
@@ -154,7 +181,7 @@ inline constexpr auto
         TENON_FIELDS(libraries::GpuMatmulDescription, batch, m, n, k,
                      lhsStrideM, lhsStrideK, rhsStrideK, rhsStrideN,
                      resultStrideM, resultStrideN, addend, epilogue, activation,
-                     factors));
+                     factors, sums));
 
 } // namespace tenon
 

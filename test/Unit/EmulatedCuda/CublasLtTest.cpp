@@ -102,8 +102,8 @@ GpuMatmulDescription product(int64_t m, int64_t n, int64_t k,
 
 /// What a call left in its result, and in the bytes between.
 struct Outcome {
-  std::vector<uint8_t> result, input;
-  bool addsBiasApart = false, activatesApart = false;
+  std::vector<uint8_t> result, input, sums;
+  bool addsBiasApart = false, activatesApart = false, sumsApart = false;
 };
 
 class CublasLtTest : public testing::Test {
@@ -140,11 +140,22 @@ protected:
     if (d.activation == Activation::geluKeeping)
       arguments.push_back(device.allocate(before.size()));
     CUdeviceptr kept = arguments.back();
+    const auto bytesOfSums = size_t(countOfSums(d) * byteWidth(d.resultType));
+    if (bytesOfSums)
+      arguments.push_back(device.allocate(bytesOfSums));
+    CUdeviceptr sums = arguments.back();
     if (workspace)
       arguments.push_back(device.allocate(workspace));
     EXPECT_EQ(runInGraph(*call, arguments), "");
-    Outcome outcome{device.download<uint8_t>(result, before.size()), input,
-                    call->addsBiasApart(), call->activatesApart()};
+    Outcome outcome{device.download<uint8_t>(result, before.size()),
+                    input,
+                    {},
+                    call->addsBiasApart(),
+                    call->activatesApart(),
+                    call->sumsApart()};
+    if (bytesOfSums)
+      outcome.sums = device.download<uint8_t>(sums, bytesOfSums);
+    compareSums(d, d.sums == OperandSums::lhs ? lhs : rhs, outcome.sums);
     if (d.activation == Activation::geluKeeping)
       outcome.input = device.download<uint8_t>(kept, before.size());
     compare(d, lhs, rhs, before, bias, outcome);
@@ -179,6 +190,33 @@ protected:
   }
 
 private:
+  static void compareSums(const GpuMatmulDescription &d,
+                          const std::vector<uint8_t> &operand,
+                          const std::vector<uint8_t> &found) {
+    const bool isLeft = d.sums == OperandSums::lhs;
+    const ElementType type = isLeft ? d.lhsType : d.rhsType;
+    const double rounding = d.resultType == f32   ? 0x1p-24
+                            : d.resultType == f16 ? 0x1p-11
+                                                  : 0x1p-8;
+    for (int64_t i = 0; i < countOfSums(d); ++i) {
+      double sum = 0, size = 0;
+      for (int64_t k = 0; k < d.k; ++k) {
+        const int64_t at = isLeft ? i * d.lhsStrideM + k * d.lhsStrideK
+                                  : i * d.rhsStrideN + k * d.rhsStrideK;
+        const double term =
+            decode(&operand[size_t(at * byteWidth(type))], type);
+        sum += term;
+        size += std::abs(term);
+      }
+      EXPECT_NEAR(
+          decode(&found[size_t(i * byteWidth(d.resultType))], d.resultType),
+          sum,
+          double(d.k) * 0x1p-24 * size + 1.01 * rounding * std::abs(sum) +
+              0x1p-24)
+          << i;
+    }
+  }
+
   static void
   compare(const GpuMatmulDescription &d, const std::vector<uint8_t> &lhs,
           const std::vector<uint8_t> &rhs, const std::vector<uint8_t> &before,
@@ -347,6 +385,20 @@ TEST_F(CublasLtTest, AppliesGeluAndItsGradient) {
           Outcome outcome = run(device, d);
           EXPECT_EQ(outcome.activatesApart, refuses[0] == 'a');
         }
+  }
+}
+
+TEST_F(CublasLtTest, AddsUpAnOperand) {
+  for (const char *refuses : {"0", "all"}) {
+    Device device({{"CUBLASLT_REFUSE", refuses}});
+    for (auto [operands, result] :
+         {std::pair(bf16, bf16), {bf16, f32}, {f16, f16}})
+      for (OperandSums sums : {OperandSums::lhs, OperandSums::rhs}) {
+        GpuMatmulDescription d =
+            product(21, 24, 70, operands, result, {true, false});
+        d.sums = sums;
+        EXPECT_EQ(run(device, d).sumsApart, refuses[0] == 'a');
+      }
   }
 }
 

@@ -149,6 +149,46 @@ TEST(GpuMatmul, PassesWhatAnActivationReadsAndKeeps) {
             (std::vector<int64_t>{3, 128, 64, 256, 256}));
 }
 
+TEST(GpuMatmul, PassesTheSumsOfAnOperand) {
+  std::string error;
+  GpuMatmulDescription d = product(16, 8, 40);
+  d.lhsType = d.rhsType = d.resultType = ElementType::bf16;
+  d.lhsStrideM = 1;
+  d.lhsStrideK = 16;
+  const int64_t ones = int64_t(workspaceSlack) + 128; // 40 of 2 bytes
+  for (auto [sums, bytes] :
+       {std::pair(OperandSums::lhs, 32), {OperandSums::rhs, 16}}) {
+    d.sums = sums;
+    auto call = Call::create(d, {}, error);
+    ASSERT_TRUE(call) << error;
+    EXPECT_EQ(call->operandCount(), 2);
+    ASSERT_EQ(call->argumentCount(), 5);
+    EXPECT_EQ(call->argumentBytes(2), 256);
+    EXPECT_EQ(call->argumentBytes(3), bytes);
+    EXPECT_EQ(call->argumentBytes(4), ones);
+  }
+  EXPECT_NE(describe(d).find("and the sums of its right operand"),
+            std::string::npos);
+  auto restored = restore(store(d, {}, uint64_t(ones)), error);
+  ASSERT_TRUE(restored) << error;
+  EXPECT_EQ(std::get<GpuMatmulDescription>(*restored), d);
+  auto refused = [&](auto change) {
+    GpuMatmulDescription other = d;
+    change(other);
+    return !Call::create(other, {}, error);
+  };
+  EXPECT_TRUE(refused([](auto &d) { d.epilogue = Epilogue::bias; }));
+  EXPECT_TRUE(refused([](auto &d) { d.addend = Addend::operand; }));
+  EXPECT_TRUE(refused([](auto &d) { d.batch = {{2, 640, 320, 128}}; }));
+  EXPECT_TRUE(refused([](auto &d) {
+    d.lhsType = d.rhsType = d.resultType = ElementType::f32;
+  }));
+  EXPECT_TRUE(refused([](auto &d) {
+    d.lhsStrideM = 40;
+    d.lhsStrideK = 1;
+  }));
+}
+
 TEST(GpuMatmul, SurvivesTheFile) {
   GpuMatmulDescription d = product(8, 16, 32);
   d.lhsType = d.rhsType = ElementType::bf16;
