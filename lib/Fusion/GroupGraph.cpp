@@ -243,10 +243,8 @@ SmallVector<Value> GroupGraph::resultsOf(ArrayRef<Operation *> operations) {
   for (Operation *op : operations)
     for (Value result : op->getResults())
       if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            for (Operation *o = user; o; o = o->getParentOp())
-              if (inside.contains(o))
-                return false;
-            return true;
+            return !inside.contains(
+                op->getBlock()->findAncestorOpInBlock(*user));
           }))
         results.push_back(result);
   return results;
