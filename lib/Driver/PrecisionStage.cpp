@@ -266,20 +266,20 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   const double wideSeconds = choices.front().report.wideSeconds;
   // The model charges bytes, and kernels that cast; what grouping makes of the
   // choice may still take longer than f32. What a policy asks for is kept, and
-  // what groups XLA makes nobody knows.
-  if (!best->report.isWished && !forXla) {
+  // what groups XLA makes nobody knows. Only the policy bf16-state makes another
+  // step of f32; of others it is known what they take.
+  const bool isAsItIs = holding != precision::StateHolding::bf16;
+  if (!best->report.isWished && !forXla &&
+      (!isAsItIs || asItIs.seconds < best->seconds)) {
     Choice wide{step.clone(), {}};
     if (ExitCode code =
             lower(*wide.lowered, asItIs, /*keepWide=*/true, wide.report);
         code != exitOk)
       return code;
-    // Only the policy bf16-state makes another step of it.
-    wide.seconds = asItIs.seconds;
-    if (holding == precision::StateHolding::bf16) {
+    if (!isAsItIs)
       if (ExitCode code = lookAhead(*wide.lowered, next); code != exitOk)
         return code;
-      wide.seconds = next.seconds;
-    }
+    wide.seconds = isAsItIs ? asItIs.seconds : next.seconds;
     if (wide.seconds < best->seconds)
       best = choices.insert(choices.end(), std::move(wide));
   }
