@@ -1214,8 +1214,8 @@ def SumOperandsPass : Pass<"fusion-sum-operands", "::mlir::func::FuncOp"> {
         }} : (tensor<2048x128xbf16>, tensor<2048x256xbf16>) -> (tensor<128x256xbf16>, tensor<256xbf16>) {
       ^bb0(%l: tensor<2048x128xbf16>, %r: tensor<2048x256xbf16>):
         %0 = stablehlo.dot_general %l, %r, contracting_dims = [0] x [0] : (tensor<2048x128xbf16>, tensor<2048x256xbf16>) -> tensor<128x256xbf16>
-        %zero = stablehlo.constant dense<0.0> : tensor<f32>
         %1 = stablehlo.convert %r : (tensor<2048x256xbf16>) -> tensor<2048x256xf32>
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
         %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2048x256xf32>, tensor<f32>) -> tensor<256xf32>
         %3 = stablehlo.convert %2 : (tensor<256xf32>) -> tensor<256xbf16>
         step.yield %0, %3 : tensor<128x256xbf16>, tensor<256xbf16>
