@@ -105,7 +105,7 @@ static int64_t bucketBytesOf(const sharding::Mesh &mesh,
 /// Between GPUs a library moves bytes, and kernels add up.
 static ExitCode expandCollectives(ModuleOp module, StageRun &run) {
   return run.runPasses(module, [](OpPassManager &passes) {
-    passes.addNestedPass<func::FuncOp>(sharding::createExpandCollectivesPass());
+    passes.addNestedPass<func::FuncOp>(collectives::createExpandPass());
   });
 }
 

@@ -3,7 +3,7 @@
 // Private to this folder. Each rank is a process with a GPU of its own; NCCL
 // moves the bytes, as work of a stream that may be capturing. A file for GPUs
 // leaves it nothing else to do: sums are kernels, and parts are in one piece
-// (lib/Sharding/ExpandCollectives.cpp).
+// (lib/Collectives/Expand.cpp).
 //
 //   all_gather          ncclAllGather
 //   all_to_all          a send to and a receive from each rank of the group

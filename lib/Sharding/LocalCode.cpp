@@ -6,6 +6,7 @@
 
 #include "LocalCode.h"
 
+#include "tenon/Analysis/Identity.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -78,30 +79,16 @@ Value tenon::sharding::repeat(ImplicitLocOpBuilder &builder, Value scalar,
                                              ArrayRef<int64_t>());
 }
 
-Value tenon::sharding::identityOf(ImplicitLocOpBuilder &builder,
-                                  RankedTensorType type, Reduction reduction) {
-  Type element = type.getElementType();
-  if (reduction == Reduction::sum)
-    return stablehlo::zeros(builder, type);
-  bool isMax = reduction == Reduction::max;
-  Attribute value;
-  if (auto floating = dyn_cast<FloatType>(element)) {
-    const auto &semantics = floating.getFloatSemantics();
-    value =
-        FloatAttr::get(element, APFloat::semanticsHasInf(semantics)
-                                    ? APFloat::getInf(semantics, isMax)
-                                    : APFloat::getLargest(semantics, isMax));
-  } else {
-    unsigned width = element.getIntOrFloatBitWidth();
-    bool isUnsigned = element.isUnsignedInteger() || width == 1;
-    APInt bits = isUnsigned ? (isMax ? APInt::getMinValue(width)
-                                     : APInt::getMaxValue(width))
-                            : (isMax ? APInt::getSignedMinValue(width)
-                                     : APInt::getSignedMaxValue(width));
-    value = IntegerAttr::get(element, bits);
+static libraries::Combination combinationOf(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::sum:
+    return libraries::Combination::sum;
+  case Reduction::max:
+    return libraries::Combination::maximum;
+  case Reduction::min:
+    return libraries::Combination::minimum;
   }
-  return stablehlo::ConstantOp::create(
-      builder, cast<ElementsAttr>(DenseElementsAttr::get(type, value)));
+  return libraries::Combination::none;
 }
 
 Value LocalCode::maskTail(ImplicitLocOpBuilder &builder, Value local,
@@ -120,8 +107,9 @@ Value LocalCode::maskTail(ImplicitLocOpBuilder &builder, Value local,
   Value isElement = stablehlo::CompareOp::create(
       builder, index, repeat(builder, left, type.getShape()),
       stablehlo::ComparisonDirection::LT, stablehlo::ComparisonType::SIGNED);
-  return stablehlo::SelectOp::create(builder, type, isElement, local,
-                                     identityOf(builder, type, reduction));
+  return stablehlo::SelectOp::create(
+      builder, type, isElement, local,
+      identityOf(builder, type, combinationOf(reduction)));
 }
 
 Value LocalCode::onFirst(ImplicitLocOpBuilder &builder, Value local,
@@ -130,8 +118,9 @@ Value LocalCode::onFirst(ImplicitLocOpBuilder &builder, Value local,
   Value isFirst = stablehlo::CompareOp::create(
       builder, indexAlong(parts), stablehlo::scalarConstant(builder, 0),
       stablehlo::ComparisonDirection::EQ, stablehlo::ComparisonType::SIGNED);
-  return stablehlo::SelectOp::create(builder, type, isFirst, local,
-                                     identityOf(builder, type, reduction));
+  return stablehlo::SelectOp::create(
+      builder, type, isFirst, local,
+      identityOf(builder, type, combinationOf(reduction)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -72,10 +72,6 @@ private:
   std::map<std::vector<AxisPart>, mlir::Value> indices;
 };
 
-/// A tensor that repeats the identity of a reduction.
-mlir::Value identityOf(mlir::ImplicitLocOpBuilder &builder,
-                       mlir::RankedTensorType type, Reduction reduction);
-
 /// A tensor that repeats a scalar.
 mlir::Value repeat(mlir::ImplicitLocOpBuilder &builder, mlir::Value scalar,
                    llvm::ArrayRef<int64_t> shape);

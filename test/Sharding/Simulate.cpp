@@ -8,9 +8,9 @@
 
 #include "../Random/Random.h"
 
+#include "tenon/Collectives/Passes.h"
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
-#include "tenon/Collectives/Passes.h"
 #include "tenon/ShardingCheck/CheckPartition.h"
 
 #include "mlir/IR/Verifier.h"
@@ -200,8 +200,8 @@ std::string tenon::sharding::schedule(ModuleOp whole, ModuleOp parts,
                       }});
   }
   if (behind == Behind::expanded)
-    passes.push_back({"expand-collectives", [](OpPassManager &functions) {
-                        functions.addPass(createExpandCollectivesPass());
+    passes.push_back({"expand", [](OpPassManager &functions) {
+                        functions.addPass(collectives::createExpandPass());
                       }});
   for (auto &[name, add] : passes) {
     PassManager manager(parts.getContext());

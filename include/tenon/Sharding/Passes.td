@@ -89,47 +89,4 @@ def PlaceRoundingsPass : Pass<"sharding-place-roundings", "::mlir::func::FuncOp"
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
-def ExpandCollectivesPass : Pass<"sharding-expand-collectives", "::mlir::func::FuncOp"> {
-  let summary = "leave collectives only bytes to move, in one piece";
-  let description = [{
-    Between GPUs a library moves bytes. Left to itself it would also add them up,
-    in an order that it chooses by size and number of ranks. This pass writes an
-    `all_reduce` as an `all_to_all` that hands every rank the elements that it adds
-    up, a `reduce` over the ranks, in their order and accumulated in f32 if the
-    type has 16 bits, and an `all_gather` of the sums; a `reduce_scatter` as
-    the first two of these. A tensor with fewer elements than ranks is gathered and
-    added up by all.
-
-    Parts that are not in one piece, since the collective cuts or joins a
-    dimension behind others, are turned by a `transpose`, which may become part of the kernels around it.
-
-    ```mlir
-    // before
-    func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
-      %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
-      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-        %1 = stablehlo.add %a, %b : tensor<f32>
-        stablehlo.return %1 : tensor<f32>
-      }) : (tensor<5xf32>) -> tensor<5xf32>
-      return %0 : tensor<5xf32>
-    }
-    // after
-    func.func @main(%arg0: tensor<5xf32>) -> tensor<5xf32> {
-      %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-      %0 = stablehlo.pad %arg0, %cst, low = [0], high = [1], interior = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<6xf32>
-      %1 = stablehlo.reshape %0 : (tensor<6xf32>) -> tensor<2x3xf32>
-      %2 = "stablehlo.all_to_all"(%1) <{concat_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, split_count = 2 : i64, split_dimension = 0 : i64}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
-      %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-      %3 = stablehlo.reduce(%2 init: %cst_0) applies stablehlo.add across dimensions = [0] : (tensor<2x3xf32>, tensor<f32>) -> tensor<3xf32>
-      %4 = stablehlo.reshape %3 : (tensor<3xf32>) -> tensor<1x3xf32>
-      %5 = "stablehlo.all_gather"(%4) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<1x3xf32>) -> tensor<2x3xf32>
-      %6 = stablehlo.reshape %5 : (tensor<2x3xf32>) -> tensor<6xf32>
-      %7 = stablehlo.slice %6 [0:5] : (tensor<6xf32>) -> tensor<5xf32>
-      return %7 : tensor<5xf32>
-    }
-    ```
-  }];
-  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
-}
-
 #endif // TENON_SHARDING_PASSES_TD

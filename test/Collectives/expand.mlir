@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --sharding-expand-collectives | FileCheck %s
+// RUN: tenon-opt %s --collectives-expand | FileCheck %s
 
 // Each of two ranks adds up half of the elements, and a padded one.
 

@@ -1,4 +1,4 @@
-//===- ExpandCollectives.cpp - Collectives that only move bytes -----------===//
+//===- Expand.cpp - Collectives that only move bytes ----------------------===//
 //
 // What carries bytes between GPUs shall not add them up, since it chooses the
 // order of its sums by size and number of ranks. So each rank sends all others
@@ -16,25 +16,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LocalCode.h"
-
 #include "tenon/Analysis/Collectives.h"
+#include "tenon/Analysis/Identity.h"
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Collectives/Passes.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Sharding/Passes.h"
 
-namespace tenon::sharding {
-#define GEN_PASS_DEF_EXPANDCOLLECTIVESPASS
-#include "tenon/Sharding/Passes.h.inc"
-} // namespace tenon::sharding
+namespace tenon::collectives {
+#define GEN_PASS_DEF_EXPANDPASS
+#include "tenon/Collectives/Passes.h.inc"
+} // namespace tenon::collectives
 
 using namespace mlir;
 using namespace tenon;
-using namespace tenon::sharding;
 using libraries::CollectiveDescription;
 using libraries::CollectiveKind;
-using libraries::Combination;
 
 namespace {
 
@@ -122,14 +119,10 @@ private:
 
   /// The rows, combined.
   Value reduced(Value rows) {
-    Reduction reduction = d.combination == Combination::sum ? Reduction::sum
-                          : d.combination == Combination::maximum
-                              ? Reduction::max
-                              : Reduction::min;
     auto reduce = stablehlo::ReduceOp::create(
         builder, TypeRange(typeOf(shapeOf(rows).drop_front())),
         ValueRange(rows),
-        ValueRange(identityOf(builder, typeOf({}), reduction)),
+        ValueRange(identityOf(builder, typeOf({}), d.combination)),
         builder.getDenseI64ArrayAttr({0}));
     reduce.getBody().takeBody(op->getRegion(0));
     return reduce.getResult(0);
@@ -163,8 +156,7 @@ private:
       op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
 };
 
-struct ExpandCollectives
-    : public sharding::impl::ExpandCollectivesPassBase<ExpandCollectives> {
+struct Expand : public collectives::impl::ExpandPassBase<Expand> {
   void runOnOperation() override {
     SmallVector<Operation *> collectives;
     getOperation().walk([&](Operation *op) {
