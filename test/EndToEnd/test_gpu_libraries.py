@@ -301,7 +301,8 @@ def test_narrow_products(steps: Steps, tmp_path: Path) -> None:
         errors.append([np.linalg.norm(found[name] - exact[name]) / np.linalg.norm(exact[name]) for name in floats])
     gpu, cpu = np.array(errors)
     assert cpu.max() > 1e-4
-    assert (gpu <= 2 * cpu + 1e-3).all(), (gpu, cpu)
+    # A bias's gradient that the library adds up has 16 bits, as that of the weights.
+    assert (gpu <= 2 * cpu + 4e-3).all(), (gpu, cpu)
 
 
 def test_rows_of_whole_accesses(steps: Steps, tmp_path: Path) -> None:
