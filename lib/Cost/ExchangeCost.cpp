@@ -8,6 +8,7 @@
 
 #include "tenon/Analysis/Collectives.h"
 #include "tenon/Dialect/Step/Parts.h"
+#include "tenon/Format/Mesh.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -39,13 +40,12 @@ SmallVector<int64_t> cost::meshSizes(Operation *inside) {
     module = inside->getParentOfType<ModuleOp>();
   auto mesh = module ? module->getAttrOfType<StringAttr>(step::meshAttrName)
                      : StringAttr();
+  std::string error;
+  auto axes = mesh ? format::parseMesh(mesh.getValue(), error) : std::nullopt;
   SmallVector<int64_t> sizes;
-  SmallVector<StringRef> axes;
-  if (mesh)
-    mesh.getValue().split(axes, ',');
-  for (StringRef axis : axes)
-    if (axis.split('=').second.getAsInteger(10, sizes.emplace_back()))
-      return {};
+  if (axes)
+    for (const format::MeshAxis &axis : *axes)
+      sizes.push_back(axis.size);
   return sizes;
 }
 

@@ -12,14 +12,6 @@
 using namespace tenon;
 using namespace tenon::format;
 
-std::string tenon::format::meshText(const Index &index) {
-  std::string text;
-  for (const MeshAxis &axis : index.mesh)
-    text +=
-        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-  return text;
-}
-
 static int64_t shardsOf(const Cut &cut) {
   int64_t count = 1;
   for (int64_t size : cut.sizes)

@@ -16,6 +16,7 @@
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Format/Mesh.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Call.h"
 #include "tenon/Libraries/Stored.h"
@@ -190,16 +191,11 @@ LogicalResult Packager::addMesh() {
   auto mesh = module->getAttrOfType<StringAttr>(step::meshAttrName);
   if (!mesh)
     return success();
-  SmallVector<StringRef> axes;
-  mesh.getValue().split(axes, ',');
-  for (StringRef axis : axes) {
-    auto [name, size] = axis.split('=');
-    format::MeshAxis &added = package.index.mesh.emplace_back();
-    added.name = name.str();
-    if (size.getAsInteger(10, added.size))
-      return module.emitError() << "'" << step::meshAttrName << "' is " << mesh
-                                << ", expected axes such as \"data=2,model=4\"";
-  }
+  std::string error;
+  auto axes = format::parseMesh(mesh.getValue(), error);
+  if (!axes)
+    return module.emitError() << "'" << step::meshAttrName << "': " << error;
+  package.index.mesh = std::move(*axes);
   return success();
 }
 

@@ -6,7 +6,7 @@
 
 #include "StoredRecord.h"
 
-#include "tenon/Format/Parts.h"
+#include "tenon/Format/Mesh.h"
 #include "tenon/Runtime/Processes.h"
 #include "tenon/Support/ParseNumber.h"
 
@@ -67,7 +67,7 @@ Json arithmeticOf(const format::Index &index) {
   words["subnormals"] = std::string(name(index.subnormals));
   words["compiler"] = index.producer;
   if (!index.mesh.empty())
-    words["ranks"] = format::meshText(index);
+    words["ranks"] = format::meshText(index.mesh);
   for (const format::Attribute &attribute : index.arithmetic)
     words[attribute.name] = attribute.text;
   for (const format::Callee &callee : index.callees)

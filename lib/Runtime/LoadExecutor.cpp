@@ -10,6 +10,7 @@
 #include "ProfilerRanges.h"
 #include "Team.h"
 
+#include "tenon/Format/Mesh.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/Bytes.h"
 
@@ -56,7 +57,7 @@ bool Executor::Implementation::agreeOnFile(const format::Reader &reader,
                                            Error &error) {
   return !options.processes ||
          options.processes->agree(
-             {{"mesh", format::meshText(index)},
+             {{"mesh", format::meshText(index.mesh)},
               {"signature", signatureText(index)},
               {"file", "of hash " + format::hashText(reader.indexHash())}},
              error);
@@ -76,7 +77,7 @@ bool Executor::Implementation::checkRanks(Error &error) {
     std::string number = std::to_string(needed);
     return refuse(error, Failure::argument,
                   "the file is compiled for " + number +
-                      " ranks (--mesh=" + format::meshText(index) +
+                      " ranks (--mesh=" + format::meshText(index.mesh) +
                       "), not for " + std::to_string(given) + "; run it with " +
                       (options.processes || !index.gpuModules.empty()
                            ? "mpirun -n "

@@ -94,12 +94,13 @@ private:
              << where << " has a sharding "
              << (own ? "on devices in an order of their own" : "without a mesh")
              << ", which is not partitioned";
-    if (mesh.axes.empty())
+    if (mesh.axes.empty()) {
       for (sdy::MeshAxisAttr axis : own.getAxes())
         mesh.axes.push_back({axis.getName().str(), axis.getSize()});
-    if (mesh.devices() > mostDevices)
-      return main.emitError() << "a mesh of more than " << mostDevices
-                              << " devices is not partitioned for";
+      std::string error;
+      if (!mesh.axes.empty() && !Mesh::parse(mesh.text(), error))
+        return main.emitError() << "the mesh of " << where << ": " << error;
+    }
     if (!sharding.getUnreducedAxes().empty())
       return main.emitError() << where
                               << " has a pending reduction, expected "

@@ -69,41 +69,14 @@ Mesh::groupsAlong(ArrayRef<AxisPart> parts) const {
   return groups;
 }
 
-std::string Mesh::text() const {
-  std::string text;
-  for (const Axis &axis : axes)
-    text +=
-        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-  return text;
-}
+std::string Mesh::text() const { return format::meshText(axes); }
 
 std::optional<Mesh> Mesh::parse(StringRef text, std::string &error) {
+  auto axes = format::parseMesh(text, error);
+  if (!axes)
+    return std::nullopt;
   Mesh mesh;
-  SmallVector<StringRef> words;
-  text.split(words, ',');
-  for (StringRef word : words) {
-    auto [name, size] = word.trim().split('=');
-    int64_t count = 0;
-    bool isName = !name.empty() && llvm::all_of(name, [](char c) {
-      return llvm::isAlnum(c) || c == '_';
-    });
-    if (!isName || size.getAsInteger(10, count) || count < 1) {
-      error = "'" + word.str() +
-              "' is no axis, expected a name and a positive "
-              "size as in 'data=2'";
-      return std::nullopt;
-    }
-    if (mesh.find(name)) {
-      error = "there are two axes '" + name.str() + "'";
-      return std::nullopt;
-    }
-    if (count > mostDevices / mesh.devices()) {
-      error = "'" + text.str() + "' has more than " +
-              std::to_string(mostDevices) + " devices";
-      return std::nullopt;
-    }
-    mesh.axes.push_back({name.str(), count});
-  }
+  mesh.axes.append(axes->begin(), axes->end());
   return mesh;
 }
 

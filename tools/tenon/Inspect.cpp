@@ -9,6 +9,7 @@
 
 #include "tenon/Format/AtomicFile.h"
 #include "tenon/Format/Holding.h"
+#include "tenon/Format/Mesh.h"
 #include "tenon/Format/Parts.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Stored.h"
@@ -250,7 +251,7 @@ int inspectFile(const std::string &path, const CodeView &view) {
   if (!index.mesh.empty())
     std::printf("for %lld ranks (--mesh=%s); segments are those of each\n\n",
                 static_cast<long long>(index.ranks()),
-                format::meshText(index).c_str());
+                format::meshText(index.mesh).c_str());
   std::printf("%-14s %14s\n", "segment", "bytes");
   for (const format::Segment &segment : index.segments)
     std::printf("%-14s %14llu\n", name(segment.kind).data(),

@@ -17,9 +17,6 @@
 
 namespace tenon::format {
 
-/// The mesh of a file as options and texts spell it: `data=2,model=2`.
-std::string meshText(const Index &index);
-
 /// A rank's part as a tensor of its own, which nothing cuts.
 Tensor partOf(const Tensor &tensor);
 

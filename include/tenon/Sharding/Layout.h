@@ -31,6 +31,8 @@
 #ifndef TENON_SHARDING_LAYOUT_H
 #define TENON_SHARDING_LAYOUT_H
 
+#include "tenon/Format/Mesh.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -42,13 +44,7 @@
 
 namespace tenon::sharding {
 
-/// Devices of a mesh: a simulated run starts a thread for each.
-inline constexpr int64_t mostDevices = 4096;
-
-struct Axis {
-  std::string name;
-  int64_t size = 1;
-};
+using Axis = format::MeshAxis;
 
 /// A part of the axis with this number; the whole axis if `before` is 1 and
 /// `size` is the axis's.
@@ -89,8 +85,7 @@ struct Mesh {
 
   /// `data=2,model=4`.
   std::string text() const;
-  /// Nothing, and what is wrong in `error`, for other text, for axes that are
-  /// empty or called alike, and for more than `mostDevices` devices.
+  /// As format::parseMesh().
   static std::optional<Mesh> parse(llvm::StringRef text, std::string &error);
 };
 

@@ -14,6 +14,7 @@
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/StochasticRounding.h"
 #include "tenon/Dialect/Step/Succession.h"
+#include "tenon/Format/Mesh.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -187,6 +188,12 @@ constexpr llvm::StringLiteral holdingShape =
     "{part, rule, tensor}: 0 or 1, \"high_and_low\", and a name; or 0, "
     "\"converted\", and a name";
 
+bool isMesh(Attribute attribute) {
+  auto text = dyn_cast<StringAttr>(attribute);
+  std::string error;
+  return text && tenon::format::parseMesh(text.getValue(), error);
+}
+
 constexpr AttributeShape operationShapes[] = {
     {placesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
     {argumentPlacesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
@@ -221,7 +228,7 @@ constexpr AttributeShape operationShapes[] = {
     {idiomAttrName, isText, "a string"},
     {castAttrName, isUnit, "no value"},
     {narrowSumsAttrName, isUnit, "no value"},
-    {meshAttrName, isText, "a string"},
+    {meshAttrName, isMesh, "axes with sizes, such as \"data=2,model=4\""},
     {layoutProofAttrName, isText, "a string"},
     {besideAttrName, isCount, "an i64 of at least 0"},
     {layoutAttrName, isText, "a string"},

@@ -2,6 +2,12 @@
 
 // What stages hand on by attributes, where a user's edit made something else of it.
 
+// expected-error@+1 {{'step.mesh' is "data=2,model", expected axes with sizes, such as "data=2,model=4"}}
+module attributes {step.mesh = "data=2,model"} {
+}
+
+// -----
+
 // expected-error@+1 {{'step.keeping_everything' is "x", expected {bytes, nanoseconds}, each an i64 of at least 0}}
 module attributes {step.keeping_everything = "x"} {
 }

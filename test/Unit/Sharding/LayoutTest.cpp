@@ -49,14 +49,6 @@ TEST(Layout, WrongTextIsExplained) {
   EXPECT_EQ(errorOf("[data] -", mesh), "'-' stands behind the layout");
   EXPECT_EQ(errorOf("[data", mesh),
             "expected ']' before '' in a layout such as '[data, -]'");
-  std::string error;
-  EXPECT_FALSE(Mesh::parse("data=0", error));
-  EXPECT_EQ(error, "'data=0' is no axis, expected a name and a positive size "
-                   "as in 'data=2'");
-  EXPECT_FALSE(Mesh::parse("x=2,x=2", error));
-  EXPECT_EQ(error, "there are two axes 'x'");
-  EXPECT_FALSE(Mesh::parse("x=100,y=100", error));
-  EXPECT_EQ(error, "'x=100,y=100' has more than 4096 devices");
 }
 
 TEST(Layout, ExampleOfTheHeader) {

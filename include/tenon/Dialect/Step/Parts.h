@@ -12,8 +12,7 @@
 
 namespace tenon::step {
 
-/// Module attribute, string: the axes of the mesh (Mesh::text in
-/// Sharding/Layout.h).
+/// Module attribute, string: the axes of the mesh (Format/Mesh.h).
 inline constexpr llvm::StringLiteral meshAttrName = "step.mesh";
 /// On arguments and results, string: their layout (Layout::text).
 inline constexpr llvm::StringLiteral layoutAttrName = "step.layout";
