@@ -75,7 +75,7 @@ def lose_a_rank(run: killed_runs.Run, chance: random.Random, how: int) -> str:
     mpi.wait_until_gone(processes)
     # The launcher gives the code of the rank whose end it sees first.
     if outcome.code not in ((1, 137) if how == signal.SIGKILL else (1,)):
-        return f"exit code {outcome.code}"
+        return f"exit code {outcome.code}: {outcome.out}"
     stopped = f"stopped: its process said nothing for {HEARTBEAT} seconds"
     return what_survivors_lack(outcome, rank, f"rank {rank} has " + ("died" if how == signal.SIGKILL else stopped))
 
@@ -96,9 +96,9 @@ def fill_the_disk(run: killed_runs.Run, chance: random.Random) -> str | None:
     disk.rmdir()
     (run.scratch / "kept").rename(disk)
     if outcome.code != 1:
-        return f"exit code {outcome.code}"
+        return f"exit code {outcome.code}: {outcome.errors}"
     if "No space left" not in mpi.said_by(0, outcome.errors):
-        return "rank 0 does not say that no space is left"
+        return f"rank 0 does not say that no space is left: {outcome.errors}"
     ended = mpi.Outcome(outcome.code, outcome.errors, "")
     return what_survivors_lack(ended, 0, "rank 0 has ended with an error of its own") or what_went_on_wrong(run)
 
