@@ -63,6 +63,12 @@ bool isGrouped(Operation *op) {
   return false;
 }
 
+/// Whether a kernel may hold the operation.
+bool mayBeInKernel(Operation *op) {
+  return isGrouped(op) || isSplatConstant(op) ||
+         classify(op) == OperationClass::view;
+}
+
 } // namespace
 
 bool fusion::absorbs(Operation *user, Operation *read) {
@@ -88,10 +94,7 @@ const char *BlockGrouper::whyAlone(Id group) {
   if (!isNew)
     return entry->second;
   ArrayRef<Operation *> members = graph.members(group);
-  if (!llvm::all_of(members, [](Operation *op) {
-        return isGrouped(op) || isSplatConstant(op) ||
-               classify(op) == OperationClass::view;
-      }))
+  if (!llvm::all_of(members, mayBeInKernel))
     entry->second = "one of them is no kernel";
   else if (llvm::any_of(members, [](Operation *op) {
              return classify(op) == OperationClass::generic;
@@ -264,19 +267,31 @@ bool BlockGrouper::keepsOthersWaiting(Operation *writer,
   Id from = graph.groupOf(writer), to = graph.groupOf(reader);
   if (from == to || !isSmall(from))
     return false;
-  llvm::SmallSetVector<Id, 8> others, needed;
-  graph.forEachReader(from, [&](Id other) {
-    if (other != to)
-      others.insert(other);
-  });
-  if (llvm::all_of(others, [&](Id other) { return graph.hasPath(to, other); }))
-    return false;
+  llvm::SmallSetVector<Id, 8> needed;
   graph.forEachWriter(to, [&](Id other) {
     if (other != from)
       needed.insert(other);
   });
-  return llvm::any_of(needed, [&](Id other) {
-    return !isSmall(other) && !graph.hasPath(other, from);
+  // Nothing joins a library's product, so it does not matter what waits for it.
+  auto mayBeJoined = [&](Id other) {
+    return llvm::all_of(graph.members(other), [](Operation *op) {
+      return mayBeInKernel(op) && classify(op) != OperationClass::generic;
+    });
+  };
+  if (llvm::none_of(needed, [&](Id other) {
+        return mayBeJoined(other) && !isSmall(other) &&
+               !graph.hasPath(other, from);
+      }))
+    return false;
+  auto waits = [&](Operation *user) {
+    Operation *top = block.findAncestorOpInBlock(*user);
+    if (!top || !graph.contains(top))
+      return false;
+    Id other = graph.groupOf(top);
+    return other != from && other != to && !graph.hasPath(to, other);
+  };
+  return llvm::any_of(graph.members(from), [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), waits);
   });
 }
 
