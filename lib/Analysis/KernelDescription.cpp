@@ -12,8 +12,8 @@
 #include "tenon/Analysis/Windows.h"
 #include "tenon/Dialect/Step/Attention.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 #include <bit>
 
@@ -102,7 +102,7 @@ static bool isPick(Operation *op) {
 /// Bytes that it reads there: of a slice that others only pick from, what they
 /// pick.
 static int64_t pickedBytes(Operation *pick,
-                           const llvm::SmallPtrSetImpl<Operation *> &inside) {
+                           const llvm::SmallDenseSet<Operation *, 32> &inside) {
   Value part = pick->getResult(0);
   const int64_t whole = storedBytes(part.getType());
   int64_t bytes = 0;
@@ -125,7 +125,7 @@ static bool touchesPart(OpOperand &operand, ArrayRef<Value> results) {
 }
 
 SmallVector<KernelRead> KernelDescription::reads() const {
-  llvm::SmallPtrSet<Operation *, 32> inside(computed.begin(), computed.end());
+  llvm::SmallDenseSet<Operation *, 32> inside(computed.begin(), computed.end());
   llvm::SmallMapVector<Value, KernelRead, 16> reads;
   for (Operation *op : computed)
     for (OpOperand &operand : op->getOpOperands()) {
@@ -163,7 +163,7 @@ int64_t KernelDescription::touchedElements(
   for (size_t result = 0; result < written.size(); ++result)
     if (!isInPlace(result))
       touch(written[result]);
-  llvm::SmallPtrSet<Operation *, 32> inside(computed.begin(), computed.end());
+  llvm::SmallDenseSet<Operation *, 32> inside(computed.begin(), computed.end());
   for (Operation *op : computed)
     for (OpOperand &operand : op->getOpOperands())
       if (!inside.contains(operand.get().getDefiningOp()) &&

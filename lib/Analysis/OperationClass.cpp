@@ -13,7 +13,6 @@
 #include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/Casts.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -202,8 +201,8 @@ bool tenon::isFreeToClone(Operation *op) {
     return true;
   if (auto slice = dyn_cast<stablehlo::SliceOp>(op))
     return llvm::all_of(slice.getStrides(), [](int64_t s) { return s == 1; });
-  DenseElementsAttr value;
-  if (matchPattern(op, m_Constant(&value)))
-    return value.isSplat();
-  return false;
+  auto constant = dyn_cast<stablehlo::ConstantOp>(op);
+  auto value = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                        : DenseElementsAttr();
+  return value && value.isSplat();
 }

@@ -9,8 +9,8 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Solver/DueOrder.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
 #include <iterator>
@@ -237,15 +237,17 @@ SmallVector<Operation *> GroupGraph::unionOf(Id first, Id second) const {
 }
 
 SmallVector<Value> GroupGraph::resultsOf(ArrayRef<Operation *> operations) {
-  llvm::SmallPtrSet<Operation *, 32> inside(operations.begin(),
-                                            operations.end());
+  llvm::SmallDenseSet<Operation *, 32> inside(operations.begin(),
+                                              operations.end());
+  auto isOutside = [&](Operation *user) {
+    // Regions may read, too.
+    Block *block = operations.front()->getBlock();
+    return !inside.contains(block->findAncestorOpInBlock(*user));
+  };
   SmallVector<Value> results;
   for (Operation *op : operations)
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !inside.contains(
-                op->getBlock()->findAncestorOpInBlock(*user));
-          }))
+      if (llvm::any_of(result.getUsers(), isOutside))
         results.push_back(result);
   return results;
 }

@@ -80,9 +80,11 @@ std::optional<step::GroupKind> Candidate::elementwise() {
   if (!kernel.havePoints())
     return decline("results of different shapes");
   // What is copied to its readers cannot be taken away from them again.
-  bool isAlone = llvm::count_if(operations, [](Operation *op) {
-                   return !isFreeToClone(op);
-                 }) <= 1;
+  auto isAlone = [&] {
+    return llvm::count_if(operations, [](Operation *op) {
+             return !isFreeToClone(op);
+           }) <= 1;
+  };
   for (Operation *op : operations) {
     OperationClass operationClass = classify(op);
     if (isa<stablehlo::DynamicUpdateSliceOp>(op)) {
@@ -114,9 +116,9 @@ std::optional<step::GroupKind> Candidate::elementwise() {
           !isa<stablehlo::PadOp, stablehlo::ConcatenateOp>(op))
         return decline("computed values would be recomputed for each reader");
     }
-    if (isa<stablehlo::TransposeOp>(op) && !isAlone) {
-      auto permutation = cast<stablehlo::TransposeOp>(op).getPermutation();
-      if (permutation.back() != int64_t(permutation.size()) - 1)
+    if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
+      auto permutation = transpose.getPermutation();
+      if (permutation.back() != int64_t(permutation.size()) - 1 && !isAlone())
         return decline("a transpose of the innermost dimension");
     }
   }

@@ -670,15 +670,42 @@ void RecomputeModel::limitParts() {
   }
 }
 
+/// The nodes whose own operations or parts read the values or names of them, in
+/// order.
+llvm::DenseMap<Value, SmallVector<int32_t>>
+RecomputeModel::nodesThatRead(ArrayRef<Value> values) const {
+  llvm::DenseMap<Value, SmallVector<int32_t>> readers;
+  for (Value value : values)
+    readers.try_emplace(value);
+  for (int32_t node = 0; node < int32_t(nodes.size()); ++node) {
+    const Node &entry = nodes[node];
+    auto add = [&](Value operand) {
+      auto found = readers.find(storageOf(operand));
+      if (found != readers.end() &&
+          (found->second.empty() || found->second.back() != node))
+        found->second.push_back(node);
+    };
+    for (Operation *op : entry.operations)
+      llvm::for_each(op->getOperands(), add);
+    for (unsigned input : entry.part.inputs)
+      add(entry.whole->getOperand(input));
+  }
+  return readers;
+}
+
 /// Whoever computes new state writes it over the old one. A node that runs
 /// again after that and reads the old one makes the new one wait elsewhere.
 void RecomputeModel::addReplacedState() {
-  for (const ReplacedState &state :
-       replacedStates(cast<func::FuncOp>(block.getParentOp()))) {
+  const std::vector<ReplacedState> states =
+      replacedStates(cast<func::FuncOp>(block.getParentOp()));
+  const auto reading = nodesThatRead(llvm::map_to_vector(
+      states, [](const ReplacedState &state) { return Value(state.old); }));
+  for (const ReplacedState &state : states) {
     auto writer = nodeOf.find(state.writer);
     if (writer == nodeOf.end() || !isa<step::GroupOp>(state.writer) ||
         bytesOf(block.getTerminator()->getOperand(state.result)) != 0)
       continue;
+    ArrayRef<int32_t> nodesOfOld = reading.find(state.old)->second;
     llvm::SetVector<int32_t> readers;
     for (Operation *reader : state.readers) {
       auto entry = nodeOf.find(reader);
@@ -690,15 +717,13 @@ void RecomputeModel::addReplacedState() {
         continue;
       }
       // Its parts are what runs again.
-      for (size_t part = node + 1;
-           part < nodes.size() &&
-           nodes[part].whole == nodes[node].operations.back();
-           ++part)
-        if (readsValue(int32_t(part), state.old))
-          readers.insert(int32_t(part));
+      Operation *whole = nodes[node].operations.back();
+      for (int32_t part : nodesOfOld)
+        if (part > node && nodes[part].whole == whole)
+          readers.insert(part);
     }
     int32_t node = writer->second;
-    if (readsValue(node, state.old))
+    if (llvm::is_contained(nodesOfOld, node))
       readers.insert(node);
     readers.remove_if([&](int32_t reader) { return reader > node; });
     if (readers.empty())
@@ -713,19 +738,6 @@ void RecomputeModel::addReplacedState() {
     for (int32_t reader : readers)
       model.lateReads.push_back({value, reader});
   }
-}
-
-/// Whether the node's own operations or its part read a value or a name of it.
-bool RecomputeModel::readsValue(int32_t node, Value value) const {
-  const Node &entry = nodes[node];
-  auto isIt = [&](Value operand) { return storageOf(operand) == value; };
-  return llvm::any_of(entry.operations,
-                      [&](Operation *op) {
-                        return llvm::any_of(op->getOperands(), isIt);
-                      }) ||
-         llvm::any_of(entry.part.inputs, [&](unsigned input) {
-           return isIt(entry.whole->getOperand(input));
-         });
 }
 
 void RecomputeModel::addLoops() {

@@ -125,7 +125,8 @@ private:
              llvm::ArrayRef<mlir::Operation *> chain) const;
   llvm::SmallVector<ValueBytes> overwrittenByPart(int32_t node) const;
   llvm::SmallVector<ValueBytes> overwrittenBefore(int32_t node) const;
-  bool readsValue(int32_t node, mlir::Value value) const;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<int32_t>>
+  nodesThatRead(llvm::ArrayRef<mlir::Value> values) const;
   void limitParts();
   void addReplacedState();
   std::vector<int64_t> bytesOfNodes() const;
