@@ -87,6 +87,30 @@ TEST_F(KernelDescriptions, AResultMayReplaceWhatNoLaterPassReads) {
   EXPECT_TRUE(both.mayReplace(x, 1));
 }
 
+TEST_F(KernelDescriptions, AResultKeepsNothingBeforeItsOperandWasReadLast) {
+  // The logarithm of softmax is summed up before the result is written.
+  KernelDescription kernel = describe(R"(
+    %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
+    %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
+    %d = stablehlo.subtract %x, %b : tensor<8x32xf32>
+    %e = stablehlo.exponential %d : tensor<8x32xf32>
+    %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
+    %l = stablehlo.log %s : tensor<8xf32>
+    %k = stablehlo.broadcast_in_dim %l, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
+    %p = stablehlo.subtract %d, %k : tensor<8x32xf32>
+    %t = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
+    %c = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
+    %q = stablehlo.multiply %e, %c : tensor<8x32xf32>
+    return %q : tensor<8x32xf32>)",
+                                      "tensor<8x32xf32>");
+  Value x = kernel.reductions().front()->getOperand(0);
+  RowPasses passes = kernel.passes();
+  EXPECT_EQ(passes.lastRead.lookup(x), 2u);
+  ASSERT_EQ(passes.kept.size(), 1u);
+  EXPECT_EQ(passes.kept.front().result, -1);
+  EXPECT_TRUE(kernel.mayReplace(x, 0));
+}
+
 TEST_F(KernelDescriptions, WhatIsCheapIsComputedInEachPass) {
   KernelDescription kernel = describe(R"(
     %a = stablehlo.multiply %x, %x : tensor<8x32xf32>
