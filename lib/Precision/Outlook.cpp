@@ -91,12 +91,21 @@ private:
           return classify(&op) != OperationClass::generic ||
                  ruleOf(&op).Operands == moves || canWidenOperands(&op);
         });
+    bool multipliesNarrow = false;
     for (Operation &op : group.bodyOperations())
-      if (isDotOrConvolution(&op))
+      if (isDotOrConvolution(&op)) {
         kernel.product = numberOf(&op);
+        multipliesNarrow = llvm::all_of(op.getOperands(), [](Value operand) {
+          return isNarrowFormat(getElementTypeOrSelf(operand));
+        });
+      }
     if (kernel.product >= 0) {
       kernel.wide = cost::rooflineOf(group, machine, ElementType::f32);
-      kernel.narrow = cost::rooflineOf(group, machine, elementTypeOf(narrow));
+      // Some calls widen what is narrow, such as convolutions of few channels.
+      kernel.narrow =
+          multipliesNarrow
+              ? kernel.roofline
+              : cost::rooflineOf(group, machine, elementTypeOf(narrow));
     }
     llvm::SmallDenseSet<Value> seen;
     for (auto [operand, bytes] :

@@ -325,13 +325,40 @@ def check_same_bits(step: Step, option: str, hidden: int, scratch: Path) -> tupl
     return expected, held
 
 
-@pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "08_lstm", "10_vit_tiny"])
+@pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "08_lstm", "10_vit_tiny"])
 def test_predicted_as_grouped(steps: Steps, name: str) -> None:
     """The seconds for which formats were chosen are those of the kernels that the step has."""
     stages = compiled(steps[name].text, "--precision=bf16").stages
     # Blocks of rounds are made behind the choice; they make a small recurrent step quicker than it was told.
     within = 0.1 if name == "08_lstm" else 0.05
     assert stages["precision"]["predicted_seconds"] == pytest.approx(stages["group"]["predicted_seconds"], rel=within)
+
+
+FEW_CHANNELS = """func.func public @main(%x: IMAGES loc("x"), %w: FIRST loc("w"), %v: SECOND loc("v")) -> MANY {
+  %0 = stablehlo.convolution(%x, %w) NUMBERS : (IMAGES, FIRST) -> tensor<64x32x32x32xf32>
+  %1 = stablehlo.convolution(%0, %v) NUMBERS : (tensor<64x32x32x32xf32>, SECOND) -> MANY
+  return %1 : MANY
+}
+"""
+CONVOLUTION = {
+    "NUMBERS": "dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} "
+    "{batch_group_count = 1 : i64, feature_group_count = 1 : i64}",
+    "IMAGES": "tensor<64x32x32x3xf32>",
+    "FIRST": "tensor<3x3x3x32xf32>",
+    "SECOND": "tensor<3x3x32x64xf32>",
+    "MANY": "tensor<64x32x32x64xf32>",
+}
+
+
+def test_few_channels(tmp_path: Path) -> None:
+    """A convolution of three channels, whose call widens them, is chosen for what it takes."""
+    source, text = tmp_path / "step.mlir", FEW_CHANNELS
+    for word, meant in CONVOLUTION.items():
+        text = text.replace(word, meant)
+    source.write_text(text)
+    stages = compiled(source, "--precision=bf16", "--cpu=x86-64-v4+amxbf16", "--compile-to=group").stages
+    assert stages["precision"]["narrow_products"] == 2
+    assert stages["precision"]["predicted_seconds"] == pytest.approx(stages["group"]["predicted_seconds"], rel=0.01)
 
 
 @pytest.mark.parametrize("target", ["cpu", "sm_90"])
