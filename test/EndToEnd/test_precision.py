@@ -281,7 +281,7 @@ def test_policy(steps: Steps, tmp_path: Path) -> None:
     assert "--precision=bf16" in said
 
 
-@pytest.mark.parametrize("name", ["01_mlp", "04_chargpt"])
+@pytest.mark.parametrize("name", ["01_mlp"])
 def test_same_bits(steps: Steps, name: str, tmp_path: Path) -> None:
     """A budget, also the smallest one, no fusion, threads and a resumed run change no bit; the plans are verified."""
     step = steps[name]
@@ -325,7 +325,7 @@ def check_same_bits(step: Step, option: str, hidden: int, scratch: Path) -> tupl
     return expected, held
 
 
-@pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "08_lstm", "10_vit_tiny"])
+@pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "08_lstm", "10_vit_tiny"])
 def test_predicted_as_grouped(steps: Steps, name: str) -> None:
     """The seconds for which formats were chosen are those of the kernels that the step has."""
     stages = compiled(steps[name].text, "--precision=bf16").stages
