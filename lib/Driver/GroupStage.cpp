@@ -69,8 +69,9 @@ static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
     // readers wants.
     if (fusion.merge && fusion.forGpus) {
       if (fusion.callLibraries)
-        passes.addNestedPass<func::FuncOp>(
-            fusion::createSumOperandsPass(fusion.machine));
+        passes.addNestedPass<func::FuncOp>(fusion::createSumOperandsPass(
+            fusion.machine,
+            /*mayRound=*/mayStoreNarrow(run.resolved.precision)));
       passes.addNestedPass<func::FuncOp>(
           fusion::createShareReadsPass(fusion.machine));
     }
@@ -108,8 +109,7 @@ static void predictCost(ModuleOp module, StageRun &run) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isDeclaration())
     return;
-  if (run.resolved.precision != Precision::f32 &&
-      run.resolved.precision != Precision::tf32)
+  if (mayStoreNarrow(run.resolved.precision))
     run.details["cast_kernels"] = castKernels(main);
   cost::StepCost step = cost::predictStep(main.getBody(), run.resolved.machine);
   run.details["machine"] = run.resolved.machine.name;

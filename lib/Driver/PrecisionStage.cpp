@@ -75,8 +75,7 @@ ExitCode driver::readPrecisionPolicy(const CompileOptions &options,
   if (!file)
     return fail(exitUserError, "cannot read '" + options.precisionPolicyFile +
                                    "': " + file.getError().message());
-  if (resolved.precision == Precision::f32 ||
-      resolved.precision == Precision::tf32)
+  if (!mayStoreNarrow(resolved.precision))
     return fail(exitBadUsage, "--precision-policy says what --precision=bf16 "
                               "or --precision=f16 lowers; pass one of them, "
                               "too");
@@ -266,8 +265,8 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   const double wideSeconds = choices.front().report.wideSeconds;
   // The model charges bytes, and kernels that cast; what grouping makes of the
   // choice may still take longer than f32. What a policy asks for is kept, and
-  // what groups XLA makes nobody knows. Only the policy bf16-state makes another
-  // step of f32; of others it is known what they take.
+  // what groups XLA makes nobody knows. Only the policy bf16-state makes
+  // another step of f32; of others it is known what they take.
   const bool isAsItIs = holding != precision::StateHolding::bf16;
   if (!best->report.isWished && !forXla &&
       (!isAsItIs || asItIs.seconds < best->seconds)) {

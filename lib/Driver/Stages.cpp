@@ -277,8 +277,7 @@ static ExitCode lowerStep(Program &program, StageRun &run) {
       device.space = "device";
     }
     memory::buildLowerPipeline(passes, device);
-    if (run.resolved.precision != Precision::f32 &&
-        run.resolved.precision != Precision::tf32 &&
+    if (mayStoreNarrow(run.resolved.precision) &&
         !program.module->getOperation()->hasAttr(step::narrowSumsAttrName))
       passes.addPass(precision::createVerifyAccumulatorsPass());
   });

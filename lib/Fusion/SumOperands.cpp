@@ -105,6 +105,17 @@ SmallVector<Value> sameBeforeRounding(Value value) {
   return same;
 }
 
+/// Whether the program rounds the sum to this type wherever it reads it.
+bool isRoundedTo(Type element, const SumChain &chain) {
+  auto reduce = chain.last.reduce;
+  if (getElementTypeOrSelf(reduce.getResult(0)) == element)
+    return true;
+  return llvm::all_of(reduce.getResult(0).getUsers(), [&](Operation *user) {
+    return isa<stablehlo::ConvertOp>(user) &&
+           getElementTypeOrSelf(user->getResult(0)) == element;
+  });
+}
+
 /// What is left is the type of the sums.
 Value sumOver(OpBuilder &builder, Location loc, Value terms, Value zero,
               ArrayRef<int64_t> dimensions) {
@@ -125,7 +136,9 @@ Value sumOver(OpBuilder &builder, Location loc, Value terms, Value zero,
 
 struct SumOperands : public fusion::impl::SumOperandsPassBase<SumOperands> {
   using SumOperandsPassBase::SumOperandsPassBase;
-  explicit SumOperands(const target::Target &machine) : machine(machine) {}
+  SumOperands(const target::Target &machine, bool mayRound) : machine(machine) {
+    this->mayRound = mayRound;
+  }
 
   void runOnOperation() override {
     SmallVector<step::GroupOp> calls;
@@ -149,10 +162,13 @@ private:
           !libraries::whyNotSupported(description, {}).empty())
         continue;
       SmallVector<SumChain> chains;
+      Value factor = call.getInputs()[operand.getArgNumber()];
+      Type element = getElementTypeOrSelf(call.getResult(0));
       for (Value terms :
-           sameBeforeRounding(call.getInputs()[operand.getArgNumber()]))
+           mayRound ? sameBeforeRounding(factor) : SmallVector<Value>{factor})
         for (OpOperand &use : terms.getUses())
-          if (auto chain = chainFrom(use, contracted.size()))
+          if (auto chain = chainFrom(use, contracted.size());
+              chain && (mayRound || isRoundedTo(element, *chain)))
             chains.push_back(*chain);
       for (const SumChain &chain : chains)
         if (replace(call, operand, description, chain))
@@ -299,6 +315,6 @@ bool SumOperands::replace(step::GroupOp call, BlockArgument operand,
 } // namespace
 
 std::unique_ptr<Pass>
-fusion::createSumOperandsPass(const target::Target &machine) {
-  return std::make_unique<SumOperands>(machine);
+fusion::createSumOperandsPass(const target::Target &machine, bool mayRound) {
+  return std::make_unique<SumOperands>(machine, mayRound);
 }

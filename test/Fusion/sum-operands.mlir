@@ -1,8 +1,14 @@
 // RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=gpu=true --fusion-form-groups --fusion-sum-operands --verify-grouped-form | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=gpu=true --fusion-form-groups --fusion-sum-operands --remarks-filter="fusion-sum.*" --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=gpu=true --fusion-form-groups --fusion-sum-operands=may-round=false | FileCheck %s --check-prefix=OWN
 
 // A sum that was cut in two, of the f32 values that the factor was rounded
 // from; what is done with it then reads the library's sums, behind the call.
+
+// OWN-LABEL: func.func @cut
+// OWN: step.group column
+// OWN-NOT: sums = "rhs"
+// OWN: return
 
 // CHECK-LABEL: func.func @cut
 // CHECK: %[[D:.*]]:2 = step.group elementwise(%arg1)
@@ -32,6 +38,10 @@ func.func @cut(%x: tensor<32x128x256xbf16>, %g: tensor<32x128x512xf32>, %b: tens
 // -----
 
 // The library transposes what it writes: the factor is its left operand.
+
+// OWN-LABEL: func.func @left
+// OWN-NOT: sums = "lhs"
+// OWN: return
 
 // CHECK-LABEL: func.func @left
 // CHECK: step.group library(%arg1, %arg0)
@@ -64,4 +74,23 @@ func.func @others(%x: tensor<4096x256xbf16>, %d: tensor<4096x512xbf16>, %e: tens
   %h = stablehlo.convert %e : (tensor<512x4096xbf16>) -> tensor<512x4096xf32>
   %ts = stablehlo.reduce(%h init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<512x4096xf32>, tensor<f32>) -> tensor<4096xf32>
   return %w, %m, %ts, %wide, %ws, %t : tensor<256x512xbf16>, tensor<512xf32>, tensor<4096xf32>, tensor<256x512xf32>, tensor<512xf32>, tensor<512x256xbf16>
+}
+
+// -----
+
+// The program rounds the sum itself, to the type of the product.
+
+// OWN-LABEL: func.func @rounded
+// OWN: step.group library
+// OWN-SAME: sums = "rhs"
+// CHECK-LABEL: func.func @rounded
+// CHECK: sums = "rhs"
+func.func @rounded(%x: tensor<4096x256xbf16>, %d: tensor<4096x512xbf16>, %b: tensor<512xbf16>) -> (tensor<256x512xbf16>, tensor<512xbf16>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %w = stablehlo.dot_general %x, %d, contracting_dims = [0] x [0] : (tensor<4096x256xbf16>, tensor<4096x512xbf16>) -> tensor<256x512xbf16>
+  %f = stablehlo.convert %d : (tensor<4096x512xbf16>) -> tensor<4096x512xf32>
+  %s = stablehlo.reduce(%f init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4096x512xf32>, tensor<f32>) -> tensor<512xf32>
+  %n = stablehlo.convert %s : (tensor<512xf32>) -> tensor<512xbf16>
+  %u = stablehlo.subtract %b, %n : tensor<512xbf16>
+  return %w, %u : tensor<256x512xbf16>, tensor<512xbf16>
 }

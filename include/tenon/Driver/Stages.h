@@ -49,6 +49,11 @@ enum class OutputTarget { cpu, cuda, stablehlo };
 /// nothing but what products of f32 multiply may have fewer bits.
 enum class Precision { f32, tf32, bf16, bf16State, f16 };
 
+/// Whether values may be stored in 16 bits.
+inline bool mayStoreNarrow(Precision precision) {
+  return precision != Precision::f32 && precision != Precision::tf32;
+}
+
 /// What the command, the text of an earlier stage and defaults settle together.
 struct ResolvedOptions {
   OutputTarget target = OutputTarget::cpu;

@@ -56,7 +56,7 @@ createFinishProductsPass(const target::Target &machine);
 
 /// As above.
 std::unique_ptr<mlir::Pass>
-createSumOperandsPass(const target::Target &machine);
+createSumOperandsPass(const target::Target &machine, bool mayRound);
 
 /// As above.
 std::unique_ptr<mlir::Pass> createShareReadsPass(const target::Target &machine);

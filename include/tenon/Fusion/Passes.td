@@ -1178,9 +1178,14 @@ def SumOperandsPass : Pass<"fusion-sum-operands", "::mlir::func::FuncOp"> {
     gradient. Where cuBLASLt multiplies 16 bits for the one, it adds up the other
     as a second result, of the type of the product, if that is predicted to take
     less time. The terms are the first dimensions of the factor. A sum over rows
-    that was cut in two is found in both its groups; one of the f32 values that
-    the factor was rounded from becomes the sum of the rounded ones. What a group
-    did with the sum it does with the second result.
+    that was cut in two is found in both its groups. What a group did with the
+    sum it does with the second result.
+
+    Where the number format of gradients was chosen by Tenon, the sum is rounded
+    as the weights' gradient is, and a sum of the f32 values that the factor was
+    rounded from becomes one of the rounded values. A program that says itself
+    what is rounded (`may-round=false`) keeps sums of the factor that it rounds
+    to the type of the product, and no others.
 
     ```mlir
     // before
@@ -1229,6 +1234,10 @@ def SumOperandsPass : Pass<"fusion-sum-operands", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"mayRound", "may-round", "bool", "true",
+           "Round sums as the product is rounded.">
+  ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect", "::tenon::stablehlo::StableHLODialect"];
 }
 
