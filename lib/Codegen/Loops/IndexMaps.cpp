@@ -96,7 +96,16 @@ Element PointEmitter::guarded(Guard guard, Value operand, Indices indices,
                               llvm::function_ref<Element()> other) {
   if (guard.never && other)
     return other();
-  if (!guard.uniform && !guard.lanes && !guard.never)
+  // The last part of a concatenation has no alternative. Where no lane is in
+  // it, its elements need not exist, so nothing is read.
+  if (guard.never)
+    return {levels.emitAt(0,
+                          [&](OpBuilder &b) {
+                            return numberOfType(
+                                b, loc, valueType(elementOf(operand)), 0);
+                          }),
+            0};
+  if (!guard.uniform && !guard.lanes)
     return at(operand, indices);
 
   // Where the condition fails, uniform indices are moved to an element that

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace {
 
@@ -119,6 +121,35 @@ TEST(EmitElementwise, MovesElements) {
       z[i * 17 + j] = value;
     }
   check(kernel, {x.data(), y.data()}, z);
+}
+
+TEST(EmitElementwise, ReadsNothingInFrontOfAPart) {
+  EmittedKernel kernel(R"(
+    func.func private @kernel(%x: tensor<7x11xf32>, %last: tensor<7x11xf32>) -> tensor<7x44xf32> {
+      %0 = stablehlo.multiply %x, %x : tensor<7x11xf32>
+      %1 = stablehlo.add %x, %x : tensor<7x11xf32>
+      %2 = stablehlo.negate %last : tensor<7x11xf32>
+      %3 = stablehlo.concatenate %x, %0, %1, %2, dim = 1 : (tensor<7x11xf32>, tensor<7x11xf32>, tensor<7x11xf32>, tensor<7x11xf32>) -> tensor<7x44xf32>
+      %4 = stablehlo.multiply %3, %3 : tensor<7x44xf32>
+      return %4 : tensor<7x44xf32>
+    })");
+  // The part begins behind a page that nobody may read.
+  const auto page = size_t(sysconf(_SC_PAGESIZE));
+  void *pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_EQ(mprotect(pages, page, PROT_NONE), 0);
+  auto *last = reinterpret_cast<float *>(static_cast<char *>(pages) + page);
+  Array<float> x = someNumbers(77), y = someNumbers(77, -1, 5, 2), z(308);
+  std::copy(y.begin(), y.end(), last);
+  for (int i = 0; i < 7; ++i)
+    for (int j = 0; j < 44; ++j) {
+      const float a = x[i * 11 + j % 11], b = y[i * 11 + j % 11];
+      const float part = j < 11 ? a : j < 22 ? a * a : j < 33 ? a + a : -b;
+      z[i * 44 + j] = part * part;
+    }
+  check(kernel, {x.data(), last}, z);
+  munmap(pages, 2 * page);
 }
 
 TEST(EmitElementwise, ReshapesWithoutMoving) {
