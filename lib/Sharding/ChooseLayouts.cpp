@@ -18,13 +18,13 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Support/DistinctItems.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
-#include <unordered_map>
 
 using namespace mlir;
 using namespace tenon;
@@ -182,26 +182,19 @@ private:
   DenseMap<Type, DenseMap<std::pair<int, int>, double>> costs;
 };
 
-/// Numbers lists of numbers: equal ones have one number.
+/// Numbers lists of numbers.
 class DistinctLists {
 public:
   explicit DistinctLists(std::vector<std::vector<int64_t>> &lists)
       : lists(lists) {}
 
   int number(std::vector<int64_t> list) {
-    SmallVector<int, 1> &alike =
-        byHash[size_t(llvm::hash_combine_range(list.begin(), list.end()))];
-    for (int number : alike)
-      if (lists[number] == list)
-        return number;
-    alike.push_back(int(lists.size()));
-    lists.push_back(std::move(list));
-    return alike.back();
+    const uint64_t hash = hashOfNumbers(list);
+    return lists.number(std::move(list), hash);
   }
 
 private:
-  std::vector<std::vector<int64_t>> &lists;
-  std::unordered_map<size_t, SmallVector<int, 1>> byHash;
+  DistinctItems<std::vector<int64_t>> lists;
 };
 
 /// A layout of a value, and perhaps a second one.

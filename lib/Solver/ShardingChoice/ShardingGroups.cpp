@@ -2,12 +2,14 @@
 
 #include "ShardingChoice/ShardingGroups.h"
 
+#include "tenon/Support/DistinctItems.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 
+using namespace tenon;
 using namespace tenon::solver;
 
 namespace {
@@ -426,31 +428,6 @@ static bool moveToLabels(const std::vector<int64_t> &table, Group &rows,
   return true;
 }
 
-/// Equal tables have one number.
-class DistinctTables {
-public:
-  explicit DistinctTables(std::vector<ShardingGroups::Table> &tables)
-      : tables(tables) {}
-
-  int32_t number(ShardingGroups::Table table) {
-    // FNV-1a, by numbers in place of bytes.
-    uint64_t hash = 14695981039346656037u;
-    for (int64_t cost : table.costs)
-      hash = (hash ^ uint64_t(cost)) * 1099511628211u;
-    std::vector<int32_t> &alike = byHash[hash];
-    for (int32_t number : alike)
-      if (tables[number] == table)
-        return number;
-    alike.push_back(static_cast<int32_t>(tables.size()));
-    tables.push_back(std::move(table));
-    return alike.back();
-  }
-
-private:
-  std::vector<ShardingGroups::Table> &tables;
-  std::unordered_map<uint64_t, std::vector<int32_t>> byHash;
-};
-
 /// Adds the costs of the problem's edges to labels and to edges of groups.
 static void addEdges(const ShardingProblem &problem, std::vector<Group> &groups,
                      ShardingGroups &result) {
@@ -491,7 +468,7 @@ static void addEdges(const ShardingProblem &problem, std::vector<Group> &groups,
       betweens.begin(), betweens.end(), [](const Between &a, const Between &b) {
         return std::pair(a.first, a.second) < std::pair(b.first, b.second);
       });
-  DistinctTables tables(result.tables);
+  DistinctItems<ShardingGroups::Table> tables(result.tables);
   for (size_t from = 0, to = 0; from < betweens.size(); from = to) {
     const auto [first, second, firstEdge] = betweens[from];
     const size_t rows = groups[first].costs.size();
@@ -510,8 +487,11 @@ static void addEdges(const ShardingProblem &problem, std::vector<Group> &groups,
                                           : cost(edge, row, column)));
         }
     }
-    if (!moveToLabels(table.costs, groups[first], groups[second]))
-      result.edges.push_back({first, second, tables.number(std::move(table))});
+    if (moveToLabels(table.costs, groups[first], groups[second]))
+      continue;
+    const uint64_t hash = hashOfNumbers(table.costs);
+    result.edges.push_back(
+        {first, second, tables.number(std::move(table), hash)});
   }
 }
 
