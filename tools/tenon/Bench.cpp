@@ -6,6 +6,7 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/DeviceOptions.h"
+#include "tools/tenon/Fail.h"
 #include "tools/tenon/Floor.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/SubnormalsOption.h"
@@ -23,11 +24,6 @@ using namespace tenon;
 using namespace tenon::tool;
 
 namespace {
-
-int fail(const std::string &message) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
-  return exitUserError;
-}
 
 /// What every kernel and call takes in a step, one entry per name and size, the
 /// dearest first.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon/ArgumentParser.h"
+#include "tools/tenon/Fail.h"
 
 #include "tenon/Format/AtomicFile.h"
 #include "tenon/Support/ExitCode.h"
@@ -18,11 +19,6 @@ using namespace tenon;
 using namespace tenon::tool;
 
 namespace {
-
-int fail(const std::string &message) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
-  return exitUserError;
-}
 
 void printTable(const target::Target &target) {
   auto count = [](int64_t value) { return static_cast<long long>(value); };

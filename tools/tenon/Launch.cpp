@@ -6,6 +6,7 @@
 
 #include "tools/tenon/Launch.h"
 
+#include "tools/tenon/Fail.h"
 #include "tools/tenon/Interruption.h"
 
 #include "tenon/Runtime/Processes.h"
@@ -20,11 +21,6 @@
 
 using namespace tenon;
 using namespace tenon::tool;
-
-static int fail(const std::string &message, int code = exitUserError) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
-  return code;
-}
 
 namespace {
 
@@ -99,8 +95,8 @@ static Launch launchOfSlurm() {
   constexpr int64_t firstPort = 20000, ports = 10000, perStep = 16;
   const int64_t which =
       number("SLURM_JOB_ID").value_or(0) + number("SLURM_STEP_ID").value_or(0);
-  meeting.port = uint16_t(number("MASTER_PORT")
-                              .value_or(firstPort + which * perStep % ports));
+  meeting.port = uint16_t(
+      number("MASTER_PORT").value_or(firstPort + which * perStep % ports));
   return launch;
 }
 

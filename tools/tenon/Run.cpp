@@ -6,6 +6,7 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/DeviceOptions.h"
+#include "tools/tenon/Fail.h"
 #include "tools/tenon/Interruption.h"
 #include "tools/tenon/Launch.h"
 #include "tools/tenon/LoadProgram.h"
@@ -19,11 +20,6 @@
 
 using namespace tenon;
 using namespace tenon::tool;
-
-static int fail(const std::string &message) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
-  return exitUserError;
-}
 
 /// Runs an entry point beside the step once.
 static int runEntry(runtime::Executor &executor, const RunOptions &options) {

@@ -6,6 +6,7 @@
 
 #include "tools/tenon/TrainingRun.h"
 #include "tools/tenon/BatchReaders.h"
+#include "tools/tenon/Fail.h"
 #include "tools/tenon/Interruption.h"
 #include "tools/tenon/MetricsFile.h"
 #include "tools/tenon/OverflowWatch.h"
@@ -30,11 +31,6 @@
 
 using namespace tenon;
 using namespace tenon::tool;
-
-static int fail(const std::string &message) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
-  return exitUserError;
-}
 
 int tool::loadStartState(runtime::Executor &executor,
                          const RunOptions &options) {
