@@ -85,7 +85,7 @@ KnowledgePointer Warp::picture(unsigned lane) const {
     unsigned other = thread % laneCount;
     uint32_t sure = thread / laneCount != index ? knownWarps[thread / laneCount]
                     : other == lane             ? clock
-                    : known.empty() ? knownByAll
+                    : known.empty()             ? knownByAll
                                     : known[lane * laneCount + other];
     mine[thread] = std::max(mine[thread], sure);
   }
@@ -294,14 +294,17 @@ uint8_t *Warp::access(unsigned lane, Space space, uint64_t address,
                       uint32_t bytes, AccessKind kind) {
   uint64_t offset = 0;
   Region &region = resolve(lane, space, address, bytes, offset);
-  bool reads = !isWrite(kind) || kind == AccessKind::Atomic;
-  if (reads && !region.isWritten(offset, bytes)) {
+  auto refuseInFlight = [&](const char *does) {
     if (region.isInFlight(offset, bytes))
       fail(CUDA_ERROR_LAUNCH_FAILED,
-           "reads bytes at " + std::to_string(offset) +
+           does + (" bytes at " + std::to_string(offset)) +
                " of shared memory that a cp.async writes "
                "which nobody has waited for",
            lane);
+  };
+  bool reads = !isWrite(kind) || kind == AccessKind::Atomic;
+  if (reads && !region.isWritten(offset, bytes)) {
+    refuseInFlight("reads");
     fail(CUDA_ERROR_LAUNCH_FAILED,
          "uninitialised: reads " + std::to_string(bytes) + " bytes at byte " +
              std::to_string(offset) + " of " +
@@ -317,12 +320,7 @@ uint8_t *Warp::access(unsigned lane, Space space, uint64_t address,
     if (region.kind == Region::Constant)
       fail(CUDA_ERROR_ILLEGAL_ADDRESS, "writes constant memory", lane);
     if (!region.isWritten(offset, bytes)) {
-      if (region.isInFlight(offset, bytes))
-        fail(CUDA_ERROR_LAUNCH_FAILED,
-             "writes bytes at " + std::to_string(offset) +
-                 " of shared memory that a cp.async writes "
-                 "which nobody has waited for",
-             lane);
+      refuseInFlight("writes");
       region.setWritten(offset, bytes, true);
     }
   }

@@ -94,17 +94,13 @@ Element PointEmitter::choose(Value condition, unsigned level, Element a,
 
 Element PointEmitter::guarded(Guard guard, Value operand, Indices indices,
                               llvm::function_ref<Element()> other) {
-  if (guard.never && other)
-    return other();
   // The last part of a concatenation has no alternative. Where no lane is in
   // it, its elements need not exist, so nothing is read.
+  auto nothing = [&](OpBuilder &b) {
+    return numberOfType(b, loc, valueType(elementOf(operand)), 0);
+  };
   if (guard.never)
-    return {levels.emitAt(0,
-                          [&](OpBuilder &b) {
-                            return numberOfType(
-                                b, loc, valueType(elementOf(operand)), 0);
-                          }),
-            0};
+    return other ? other() : Element{levels.emitAt(0, nothing), 0};
   if (!guard.uniform && !guard.lanes)
     return at(operand, indices);
 
