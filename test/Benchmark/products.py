@@ -2,13 +2,15 @@
 """Products by a library, by generated code, and by the compiler's choice: measures a grid of them and fits the rates to it.
 
     python products.py measure RESULTS [--cpu SET] [--seconds S] [--build BUILD]
+    python products.py again   RESULTS [--cpu SET] [--build BUILD]
     python products.py table   RESULTS [--cpu SET] [--build BUILD]
     python products.py rates   RESULTS [--cpu SET] [--build BUILD]
 
 The grid: rows, columns and sums of 1 to 64, each operand plain or transposed, batches of 1, 12 and 96 around the matrices or
 inside of them, and of 2,048 for extents up to 4. `measure` appends a line per product, its shortest times in 30 runs on one thread,
 in an order that is the same every time and mixes the grid, so that a part of it is a sample; what RESULTS has is not done again. On
-a machine with other work to do, the shortest of 30 runs that take turns is what is least disturbed. `table` asks the compiler which way
+a machine with other work to do, the shortest of 30 runs that take turns is what is least disturbed. `again` measures the products once
+more for which the choice seems to lose most, and the shorter times count. `table` asks the compiler which way
 it chooses for each product and compares with the quicker one. `rates` prints the numbers of lib/Cost/ProductCost.cpp.
 """
 
@@ -48,12 +50,14 @@ def grid() -> list[str]:
 
 
 def read(results: Path) -> dict[str, tuple[int, int]]:
-    """Nanoseconds by the library, 0 if it has no such product, and by generated code."""
+    """Nanoseconds by the library, 0 if it has no such product, and by generated code: the least of what was measured."""
     found: dict[str, tuple[int, int]] = {}
     for line in results.read_text().splitlines() if results.exists() else ():
         words = line.split()
         if len(words) == 9:
-            found[" ".join(words[:7])] = (int(words[7]), int(words[8]))
+            cell, library, kernel = " ".join(words[:7]), int(words[7]), int(words[8])
+            before = found.get(cell, (library, kernel))
+            found[cell] = (min(library, before[0]), min(kernel, before[1]))
     return found
 
 
@@ -66,6 +70,12 @@ def ask(arguments: argparse.Namespace, mode: str, cells: list[str]) -> list[list
     return [line.split()[7:] for line in process.stdout.splitlines()]
 
 
+def append(arguments: argparse.Namespace, cells: list[str]) -> None:
+    """Measures products, and writes a line for each."""
+    with arguments.results.open("a") as file:
+        file.writelines(f"{cell} {' '.join(times)}\n" for cell, times in zip(cells, ask(arguments, "times", cells), strict=True))
+
+
 def measure(arguments: argparse.Namespace) -> None:
     """Until all are done, or the time is over."""
     end = time.monotonic() + arguments.seconds
@@ -74,12 +84,25 @@ def measure(arguments: argparse.Namespace) -> None:
     for first in range(0, len(missing), 50):
         if time.monotonic() > end:
             break
-        cells = missing[first : first + 50]
-        with arguments.results.open("a") as file:
-            file.writelines(f"{cell} {' '.join(times)}\n" for cell, times in zip(cells, ask(arguments, "times", cells), strict=True))
+        append(arguments, missing[first : first + 50])
     print(
         f"{len(read(arguments.results))} of {len(grid())} products measured; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
     )
+
+
+def choices(arguments: argparse.Namespace) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The products that have a choice, their times by library and generated code, and which of the two is chosen."""
+    # What simplification leaves no product of has no choice.
+    known = {cell: times for cell, times in read(arguments.results).items() if times[0]}
+    chosen = [0 if words == ["library"] else 1 for words in ask(arguments, "choices", list(known))]
+    return list(known), np.array(list(known.values()), float), np.array(chosen)
+
+
+def again(arguments: argparse.Namespace) -> None:
+    """Measures once more where the choice seems to lose most: other work on the machine can have disturbed one of the two ways."""
+    cells, times, chosen = choices(arguments)
+    lost = times[np.arange(len(cells)), chosen] / times.min(axis=1)
+    append(arguments, [cell for cell, much in zip(cells, lost > 1.2, strict=True) if much])
 
 
 def shares(slower: np.ndarray) -> str:
@@ -89,11 +112,7 @@ def shares(slower: np.ndarray) -> str:
 
 def table(arguments: argparse.Namespace) -> None:
     """Library alone, generated code alone and the choice, against the better of the two."""
-    # What simplification leaves no product of has no choice.
-    known = {cell: times for cell, times in read(arguments.results).items() if times[0]}
-    cells = list(known)
-    times = np.array([known[cell] for cell in cells], float)
-    chosen = np.array([0 if words == ["library"] else 1 for words in ask(arguments, "choices", cells)])
+    cells, times, chosen = choices(arguments)
     slower = times / times.min(axis=1)[:, None]
     of_choice = slower[np.arange(len(cells)), chosen]
     print("| products | way | within 10 % | within 30 % | largest | mean |\n|---|---|---:|---:|---:|---:|")
@@ -128,27 +147,71 @@ def fitted(counts: np.ndarray, nanoseconds: np.ndarray) -> np.ndarray:
     return rates
 
 
+def fitted_to_choice(counts: np.ndarray, times: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Rates near `first` whose choices lose least: predictions that are wrong for both ways alike do no harm.
+
+    What is minimized is the squared logarithm of what a choice loses, with a choice that is the softer the nearer the predictions
+    are to each other, plus a tenth of how far predictions are from what was measured.
+    """
+    from scipy.optimize import minimize
+
+    library_wins = np.log(times[:, 1] / times[:, 0])
+    lost_by_library, lost_by_kernel = np.maximum(-library_wins, 0) ** 2, np.maximum(library_wins, 0) ** 2
+    softness, scale, share = 0.05, 0.1, 0.1
+
+    def loss(logarithms: np.ndarray) -> tuple[float, np.ndarray]:
+        parts = counts * np.exp(logarithms)
+        kernel, call = parts[:, :KERNEL_RATES].sum(axis=1), parts[:, KERNEL_RATES:].sum(axis=1)
+        takes_library = 1 / (1 + np.exp(-np.clip(np.log(kernel / call) / softness, -50, 50)))
+        chosen = 2000 * np.mean(takes_library * lost_by_library + (1 - takes_library) * lost_by_kernel)
+        by_kernel = 2000 * takes_library * (1 - takes_library) * (lost_by_library - lost_by_kernel) / softness
+        value, slopes = chosen, [by_kernel, -by_kernel]
+        for way, predicted in enumerate((kernel, call)):
+            apart = np.log(predicted / times[:, 1 - way])
+            far = np.sqrt(1 + (apart / scale) ** 2)
+            value += share * np.mean(far)
+            slopes[way] = (slopes[way] + share * apart / scale**2 / far) / len(times) / predicted
+        return value, np.concatenate([slopes[0] @ parts[:, :KERNEL_RATES], slopes[1] @ parts[:, KERNEL_RATES:]])
+
+    start = np.log(np.maximum(first, 2e-3))
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 600}).x
+    return np.where(counts.any(axis=0) & (found > np.log(2e-3)), np.exp(found), 0)
+
+
 def rates(arguments: argparse.Namespace) -> None:
-    """One row of the table in ProductCost.cpp."""
+    """One row of the table in ProductCost.cpp, and how well rates of one half of the products choose for the other."""
     known = {cell: times for cell, times in read(arguments.results).items() if times[0]}
     rows = [(words, known[cell]) for cell, words in zip(known, ask(arguments, "counts", list(known)), strict=True) if words]
     counts = np.array([words for words, _ in rows], float)
     times = np.array([measured for _, measured in rows], float)
-    for first, last, column in ((0, KERNEL_RATES, 1), (KERNEL_RATES, counts.shape[1], 0)):
-        found = fitted(counts[:, first:last], times[:, column])
-        print("{" + ", ".join(f"{rate:.3g}" for rate in found) + "},")
+
+    def row(part: slice) -> np.ndarray:
+        ways = ((slice(KERNEL_RATES), 1), (slice(KERNEL_RATES, None), 0))
+        first = np.concatenate([fitted(counts[part, columns], times[part, way]) for columns, way in ways])
+        return fitted_to_choice(counts[part], times[part], first)
+
+    def numbers(found: np.ndarray) -> str:
+        return "{" + ", ".join(f"{rate:.3g}" for rate in found) + "}"
+
+    found = row(slice(None))
+    print(f"{{{numbers(found[:KERNEL_RATES])},\n {numbers(found[KERNEL_RATES:])}}},")
+    for fit, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+        half = row(fit)
+        kernel, call = counts[other, :KERNEL_RATES] @ half[:KERNEL_RATES], counts[other, KERNEL_RATES:] @ half[KERNEL_RATES:]
+        lost = np.where(kernel < call, times[other, 1], times[other, 0]) / times[other].min(axis=1)
+        print(f"one half for the other: {shares(lost)}")
 
 
 def main() -> None:
     """Does what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("measure", "table", "rates"))
+    parser.add_argument("what", choices=("measure", "again", "table", "rates"))
     parser.add_argument("results", type=Path, help="a line per product")
     parser.add_argument("--cpu", default="", help="the feature set that code is for (default: this machine's)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="how long to measure")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     arguments = parser.parse_args()
-    {"measure": measure, "table": table, "rates": rates}[arguments.what](arguments)
+    {"measure": measure, "again": again, "table": table, "rates": rates}[arguments.what](arguments)
 
 
 if __name__ == "__main__":
