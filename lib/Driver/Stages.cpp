@@ -237,6 +237,7 @@ static ExitCode simplifyStep(Program &program, StageRun &run) {
     functions.addPass(simplify::createApplyRulesPass(rules));
     functions.addPass(simplify::createMergeDuplicatesPass());
     functions.addPass(simplify::createRaiseAttentionPass());
+    functions.addPass(simplify::createComputeReadPartsPass());
   });
   if (code == exitOk)
     countWork(*program.module, run.details);

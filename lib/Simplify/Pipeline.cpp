@@ -2,7 +2,8 @@
 //
 // The order of the passes. Loops are trimmed before invariants are looked for,
 // since a value that never changes makes what depends on it invariant; the
-// rules run again on what left the loops.
+// rules run again on what left the loops. Attention of a part of the queries is
+// attention only as one operation, so parts are cut when it has been raised.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +33,10 @@ void buildSimplifyPipeline(OpPassManager &manager,
     functions.addPass(createHoistInvariantsPass());
   functions.addPass(createApplyRulesPass(rules));
   functions.addPass(createMergeDuplicatesPass());
-  if (options.raiseAttention)
+  if (options.raiseAttention) {
     functions.addPass(createRaiseAttentionPass());
+    functions.addPass(createComputeReadPartsPass());
+  }
   functions.addPass(createRecognizeIdiomsPass());
 }
 

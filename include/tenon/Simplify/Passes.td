@@ -259,6 +259,46 @@ def RaiseAttentionPass : Pass<"simplify-raise-attention"> {
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::stablehlo::StableHLODialect"];
 }
 
+def ComputeReadPartsPass : Pass<"simplify-compute-read-parts"> {
+  let summary = "rows that nobody reads are not computed";
+  let description = [{
+    A slice reads a part of what was computed, and the gradient that comes back
+    through it is zero in all other parts, so what it is multiplied by is read in
+    that part, too. Products, their gradients, attention and what stands between
+    them are computed for the part that is both read and not zero, if that is at
+    most half of a dimension; where somebody reads more, zeros are put around it.
+    A piece of the step is written so if a product in it gets smaller by that.
+
+    Sums then have fewer terms, so they may be added in another order, and a
+    product with zero counts as zero, whatever the other factor
+    (docs/Rationale/PartsRead.md).
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<2x65x8xf32>, %w: tensor<8x4xf32>, %g: tensor<2x1x4xf32>) -> (tensor<2x1x4xf32>, tensor<8x4xf32>, tensor<2x65x8xf32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : (tensor<2x65x8xf32>, tensor<8x4xf32>) -> tensor<2x65x4xf32>
+      %1 = stablehlo.slice %0 [0:2, 0:1, 0:4] : (tensor<2x65x4xf32>) -> tensor<2x1x4xf32>
+      %2 = stablehlo.pad %g, %zero, low = [0, 0, 0], high = [0, 64, 0], interior = [0, 0, 0] : (tensor<2x1x4xf32>, tensor<f32>) -> tensor<2x65x4xf32>
+      %3 = stablehlo.dot_general %x, %2, contracting_dims = [0, 1] x [0, 1] : (tensor<2x65x8xf32>, tensor<2x65x4xf32>) -> tensor<8x4xf32>
+      %4 = stablehlo.dot_general %2, %w, contracting_dims = [2] x [1] : (tensor<2x65x4xf32>, tensor<8x4xf32>) -> tensor<2x65x8xf32>
+      return %1, %3, %4 : tensor<2x1x4xf32>, tensor<8x4xf32>, tensor<2x65x8xf32>
+    }
+    // after
+    func.func @main(%x: tensor<2x65x8xf32>, %w: tensor<8x4xf32>, %g: tensor<2x1x4xf32>) -> (tensor<2x1x4xf32>, tensor<8x4xf32>, tensor<2x65x8xf32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.slice %x [0:2, 0:1, 0:8] : (tensor<2x65x8xf32>) -> tensor<2x1x8xf32>
+      %1 = stablehlo.dot_general %0, %w, contracting_dims = [2] x [0] : (tensor<2x1x8xf32>, tensor<8x4xf32>) -> tensor<2x1x4xf32>
+      %2 = stablehlo.dot_general %0, %g, contracting_dims = [0, 1] x [0, 1] : (tensor<2x1x8xf32>, tensor<2x1x4xf32>) -> tensor<8x4xf32>
+      %3 = stablehlo.dot_general %g, %w, contracting_dims = [2] x [1] : (tensor<2x1x4xf32>, tensor<8x4xf32>) -> tensor<2x1x8xf32>
+      %4 = stablehlo.pad %3, %zero, low = [0, 0, 0], high = [0, 64, 0], interior = [0, 0, 0] : (tensor<2x1x8xf32>, tensor<f32>) -> tensor<2x65x8xf32>
+      return %1, %2, %4 : tensor<2x1x4xf32>, tensor<8x4xf32>, tensor<2x65x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def ExpandAttentionPass : Pass<"simplify-expand-attention"> {
   let summary = "attention becomes many operations again";
   let description = [{

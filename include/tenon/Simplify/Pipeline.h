@@ -19,7 +19,8 @@ struct SimplifyOptions {
   bool hoist = true;
   /// Drop the barriers that keep a user's recomputation.
   bool dropBarriers = false;
-  /// Raise attention. Whoever looks at pairs of loops first does it later.
+  /// Raise attention and compute the parts that are read. Whoever looks at
+  /// pairs of loops first does both later.
   bool raiseAttention = true;
   /// What the compiled step does with subnormal numbers.
   Subnormals subnormals = Subnormals::flush;
