@@ -124,14 +124,13 @@ OperationLoops ofSlice(SliceOp op) {
   return loops;
 }
 
-bool padsWithZeros(PadOp op) {
-  return isSplat(op.getPaddingValue(), 0) ||
-         isNegativeZeroSplat(op.getPaddingValue());
+bool isZero(Value value) {
+  return isSplat(value, 0) || isNegativeZeroSplat(value);
 }
 
 OperationLoops ofPad(PadOp op) {
   OperationLoops loops = overResult(op);
-  bool ofZeros = padsWithZeros(op);
+  bool ofZeros = isZero(op.getPaddingValue());
   for (size_t dim = 0; dim < loops.extents.size(); ++dim) {
     int64_t low = op.getEdgePaddingLow()[dim];
     int64_t high = op.getEdgePaddingHigh()[dim];
@@ -330,7 +329,8 @@ ZeroRule zeroRuleOf(Operation *op) {
         return ZeroRule{ZeroRule::allOf, {0}};
       })
       .Case<PadOp>([](PadOp pad) {
-        return padsWithZeros(pad) ? ZeroRule{ZeroRule::allOf, {0}} : ZeroRule{};
+        return isZero(pad.getPaddingValue()) ? ZeroRule{ZeroRule::allOf, {0}}
+                                             : ZeroRule{};
       })
       .Case<ReduceOp>([](ReduceOp reduce) {
         return isSum(reduce) ? ZeroRule{ZeroRule::allOf, {0}} : ZeroRule{};
@@ -365,8 +365,7 @@ std::optional<Box> nonZeroRounds(Operation *op, const OperationLoops &loops,
               rounds[dim.loop].within(interval.shifted(-dim.offset));
     } else if (rule.kind == ZeroRule::anyOf) {
       continue;
-    } else if (rule.operands.size() > 1 &&
-               (isSplat(operand, 0) || isNegativeZeroSplat(operand))) {
+    } else if (rule.operands.size() > 1 && isZero(operand)) {
       continue;
     } else {
       return std::nullopt;
@@ -378,16 +377,17 @@ std::optional<Box> nonZeroRounds(Operation *op, const OperationLoops &loops,
         interval = rule.kind == ZeroRule::anyOf ? interval.within(other)
                                                 : interval.joined(other);
   }
-  if (!found || *found == whole ||
+  if (!found)
+    return std::nullopt;
+  // A sum of zeros is what it started at.
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (reduce && !isZero(reduce.getInitValues()[0]))
+    for (LoopDimension dim : loops.results[0])
+      (*found)[dim.loop] = whole[dim.loop];
+  if (*found == whole ||
       llvm::any_of(*found, [](Interval i) { return i.isEmpty(); }))
     return std::nullopt;
   return found;
-}
-
-bool isZeroElsewhere(Operation *op) {
-  auto reduce = dyn_cast<ReduceOp>(op);
-  return !reduce || isSplat(reduce.getInitValues()[0], 0) ||
-         isNegativeZeroSplat(reduce.getInitValues()[0]);
 }
 
 } // namespace tenon::simplify

@@ -82,16 +82,13 @@ Box resultPart(const OperationLoops &loops, unsigned result,
 /// known.
 using NonZeroPart = llvm::function_ref<const Box *(mlir::Value)>;
 
-/// The rounds outside of which an operation adds nothing but zeros to its sums;
-/// nothing if these are all or none. A product with zero counts as zero
-/// whatever the other factor, and so does zero divided by any float.
+/// The rounds outside of which an operation adds up nothing but zeros, and
+/// writes nothing else; nothing if these are all or none. A product with zero
+/// counts as zero whatever the other factor, and so does zero divided by any
+/// float.
 std::optional<Box> nonZeroRounds(mlir::Operation *op,
                                  const OperationLoops &loops,
                                  NonZeroPart nonZeroPart);
-
-/// Whether results are zero outside of those rounds: not those of a sum that
-/// starts at another number.
-bool isZeroElsewhere(mlir::Operation *op);
 
 } // namespace tenon::simplify
 

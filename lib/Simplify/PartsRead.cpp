@@ -64,12 +64,11 @@ void Finder::findZeros() {
     auto rounds = nonZeroRounds(&op, *loops, nonZeroPart);
     if (!rounds)
       continue;
-    if (isZeroElsewhere(&op))
-      for (auto [number, result] : llvm::enumerate(op.getResults())) {
-        Box part = resultPart(*loops, number, *rounds, result);
-        if (part != wholeOf(result))
-          nonZero.try_emplace(result, std::move(part));
-      }
+    for (auto [number, result] : llvm::enumerate(op.getResults())) {
+      Box part = resultPart(*loops, number, *rounds, result);
+      if (part != wholeOf(result))
+        nonZero.try_emplace(result, std::move(part));
+    }
     withZeros.try_emplace(
         &op, PartialOperation{std::move(*loops), std::move(*rounds)});
   }

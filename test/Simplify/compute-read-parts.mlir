@@ -151,6 +151,24 @@ func.func @two_parts(%a: tensor<1x4xf32>, %b: tensor<1x4xf32>, %w: tensor<4x4xf3
 
 // -----
 
+// A sum of zeros is what it starts at, so one that starts at one has all
+// elements, of the terms that are not zero.
+// CHECK-LABEL: func.func @sum_from_one
+// CHECK: %[[D:.*]] = stablehlo.dot_general {{.*}} -> tensor<1x2x4xf32>
+// CHECK: %[[P:.*]] = stablehlo.pad %[[D]], %{{.*}}, low = [0, 3, 0], high = [0, 3, 0], interior = [0, 0, 0] : (tensor<1x2x4xf32>, tensor<f32>) -> tensor<1x8x4xf32>
+// CHECK: stablehlo.reduce(%[[P]] init: %{{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<1x8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+// REMARK: remark: [Passed] ReadParts {{.*}}64 of 1024 FLOPs
+func.func @sum_from_one(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [2, 3, 0], high = [1, 3, 0], interior = [0, 0, 0] : (tensor<1x2x4xf32>, tensor<f32>) -> tensor<4x8x4xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [2] x [0] : (tensor<4x8x4xf32>, tensor<4x4xf32>) -> tensor<4x8x4xf32>
+  %2 = stablehlo.reduce(%1 init: %one) applies stablehlo.add across dimensions = [0] : (tensor<4x8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+
+// -----
+
 // What blocks: each of these reads all of the product, or is no zero where its
 // operand is, so that the product stays whole.
 // CHECK-LABEL: func.func @blocked
