@@ -23,8 +23,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-#include <cmath>
-#include <limits>
 #include <utility>
 
 using namespace mlir;
@@ -124,9 +122,10 @@ public:
 private:
   /// The kernels of `module`, which is left as it is.
   ExitCode lookAhead(ModuleOp module, Outlook &outlook);
-  /// Gives `module` the formats that are cheapest with these kernels, or f32
-  /// alone, and holds its state as they ask for.
-  ExitCode lower(ModuleOp module, const Outlook &outlook, bool keepWide,
+  /// Gives `module` the formats that are cheapest with these kernels, as far as
+  /// they are not settled, or f32 alone, and holds its state as they ask for.
+  ExitCode lower(ModuleOp module, const Outlook &outlook,
+                 const precision::SettledFormats &settled, bool keepWide,
                  precision::FormatReport &report);
 
   ModuleOp step;
@@ -168,6 +167,7 @@ ExitCode FormatSearch::lookAhead(ModuleOp module, Outlook &outlook) {
 }
 
 ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
+                             const precision::SettledFormats &settled,
                              bool keepWide, precision::FormatReport &report) {
   return run.runPasses(module, [&](OpPassManager &passes) {
     precision::ChooseFormatsPassOptions options;
@@ -179,7 +179,7 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
     options.holding = holding;
     options.holdBatches = run.resolved.holdBatches && !forXla;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
-        options, run.resolved.machine, outlook.kernels, report));
+        options, run.resolved.machine, outlook.kernels, settled, report));
     if (run.resolved.holdBatches && !forXla) {
       precision::HoldBatchPassOptions batch;
       batch.format = options.format;
@@ -215,76 +215,89 @@ static bool haveSameFormats(const precision::FormatReport &a,
   });
 }
 
+/// Notes what another report on the step says otherwise, as it is.
+static void settle(const precision::FormatReport &report,
+                   const precision::FormatReport &other,
+                   precision::SettledFormats &settled) {
+  for (auto [index, own, others] : llvm::enumerate(report.lines, other.lines))
+    if (own.isNarrow != others.isNarrow)
+      settled[index] = own.isNarrow;
+}
+
 ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
                               precision::FormatReport &report) {
-  // Narrow values change what is worth joining, so a choice is made anew with
-  // the kernels that it leads to, until it is one that was made before.
-  constexpr int mostRounds = 3;
   struct Choice {
     OwningOpRef<ModuleOp> lowered;
     precision::FormatReport report;
-    double seconds = 0; // of the groups that it leads to
+    Outlook outlook; // of the groups that it leads to
   };
-  std::vector<Choice> choices;
   Outlook asItIs;
   if (ExitCode code = lookAhead(step, asItIs); code != exitOk)
     return code;
-  Outlook next = asItIs;
-  for (int round = 0; round < mostRounds; ++round) {
-    Choice choice{step.clone(), {}};
-    if (ExitCode code =
-            lower(*choice.lowered, next, /*keepWide=*/false, choice.report);
+  Choice best{step.clone(), {}, {}};
+  if (ExitCode code =
+          lower(*best.lowered, asItIs, {}, /*keepWide=*/false, best.report);
+      code != exitOk)
+    return code;
+  if (ExitCode code = lookAhead(*best.lowered, best.outlook); code != exitOk)
+    return code;
+  const double wideSeconds = best.report.wideSeconds;
+  // Narrow values change what is worth joining, so a choice is made anew with
+  // the kernels that the last one leads to, as long as that makes groups
+  // quicker. What would make them slower stays as it is, and so the last choice
+  // is the one whose kernels it is made with.
+  constexpr size_t mostTried = 3;
+  std::vector<precision::FormatReport> slower;
+  precision::SettledFormats settled;
+  while (true) {
+    Choice next{step.clone(), {}, {}};
+    if (ExitCode code = lower(*next.lowered, best.outlook, settled,
+                              /*keepWide=*/false, next.report);
         code != exitOk)
       return code;
-    auto known = llvm::find_if(choices, [&](const Choice &other) {
-      return haveSameFormats(other.report, choice.report);
-    });
-    const bool isNew = known == choices.end();
-    if (isNew)
-      if (ExitCode code = lookAhead(*choice.lowered, next); code != exitOk)
-        return code;
-    choice.seconds = isNew ? next.seconds : known->seconds;
-    choices.push_back(std::move(choice));
-    if (!isNew)
+    auto isOf = [&](const precision::FormatReport &known) {
+      return haveSameFormats(known, next.report);
+    };
+    if (isOf(best.report)) {
+      best.report = std::move(next.report);
       break;
+    }
+    if (settled.empty() && slower.size() + 1 < mostTried &&
+        llvm::none_of(slower, isOf)) {
+      if (ExitCode code = lookAhead(*next.lowered, next.outlook);
+          code != exitOk)
+        return code;
+      if (next.outlook.seconds < best.outlook.seconds) {
+        slower.push_back(std::move(best.report));
+        best = std::move(next);
+        continue;
+      }
+    }
+    settle(best.report, next.report, settled);
   }
-  // The quickest is taken; of nearly equal ones that whose kernels say best
-  // what it leads to.
-  constexpr double nearlyEqual = 1.01;
-  double least = std::numeric_limits<double>::infinity();
-  for (const Choice &choice : choices)
-    least = std::min(least, choice.seconds);
-  auto error = [&](const Choice &choice) {
-    return choice.seconds <= nearlyEqual * least
-               ? std::abs(choice.report.chosenSeconds - choice.seconds)
-               : std::numeric_limits<double>::infinity();
-  };
-  auto best = std::min_element(
-      choices.begin(), choices.end(),
-      [&](const Choice &a, const Choice &b) { return error(a) < error(b); });
-  const double wideSeconds = choices.front().report.wideSeconds;
   // The model charges bytes, and kernels that cast; what grouping makes of the
   // choice may still take longer than f32. What a policy asks for is kept, and
   // what groups XLA makes nobody knows. Only the policy bf16-state makes
   // another step of f32; of others it is known what they take.
   const bool isAsItIs = holding != precision::StateHolding::bf16;
-  if (!best->report.isWished && !forXla &&
-      (!isAsItIs || asItIs.seconds < best->seconds)) {
-    Choice wide{step.clone(), {}};
+  if (!best.report.isWished && !forXla &&
+      (!isAsItIs || asItIs.seconds < best.outlook.seconds)) {
+    Choice wide{step.clone(), {}, {}};
     if (ExitCode code =
-            lower(*wide.lowered, asItIs, /*keepWide=*/true, wide.report);
+            lower(*wide.lowered, asItIs, {}, /*keepWide=*/true, wide.report);
         code != exitOk)
       return code;
     if (!isAsItIs)
-      if (ExitCode code = lookAhead(*wide.lowered, next); code != exitOk)
+      if (ExitCode code = lookAhead(*wide.lowered, wide.outlook);
+          code != exitOk)
         return code;
-    wide.seconds = isAsItIs ? asItIs.seconds : next.seconds;
-    if (wide.seconds < best->seconds)
-      best = choices.insert(choices.end(), std::move(wide));
+    const double seconds = (isAsItIs ? asItIs : wide.outlook).seconds;
+    if (seconds < best.outlook.seconds)
+      best = std::move(wide);
   }
-  report = std::move(best->report);
+  report = std::move(best.report);
   report.wideSeconds = wideSeconds;
-  chosen = std::move(best->lowered);
+  chosen = std::move(best.lowered);
   return exitOk;
 }
 

@@ -34,9 +34,11 @@ struct ChooseFormats
     : public precision::impl::ChooseFormatsPassBase<ChooseFormats> {
   using ChooseFormatsPassBase::ChooseFormatsPassBase;
   ChooseFormats(ChooseFormatsPassOptions options, const target::Target &machine,
-                std::vector<PlannedKernel> kernels, FormatReport &report)
+                std::vector<PlannedKernel> kernels, SettledFormats settled,
+                FormatReport &report)
       : ChooseFormatsPassBase(std::move(options)), machine(machine),
-        kernels(std::move(kernels)), filled(&report) {}
+        kernels(std::move(kernels)), settled(std::move(settled)),
+        filled(&report) {}
 
   void runOnOperation() override {
     func::FuncOp step = getOperation();
@@ -75,9 +77,10 @@ struct ChooseFormats
       }
       llvm_unreachable("a way to hold state");
     };
-    FormatModel model = modelFormats(
-        step, classes, kernels, filled ? machine : target::builtInTarget(*isa),
-        *isa, narrowKernels, isHeldNarrow);
+    FormatModel model =
+        modelFormats(step, classes, kernels, settled,
+                     filled ? machine : target::builtInTarget(*isa), *isa,
+                     narrowKernels, isHeldNarrow);
     FormatReport own;
     FormatReport &report = filled ? *filled : own;
     report.problem = std::move(model.problem);
@@ -150,17 +153,21 @@ private:
     }
   }
 
-  static void explain(Value value, int64_t bytes, bool isProduct, bool isNarrow,
-                      bool isChosen, StringRef whyFixed, FormatReport &report) {
+  void explain(Value value, int64_t bytes, bool isProduct, bool isNarrow,
+               bool isChosen, StringRef whyFixed, FormatReport &report) const {
     Operation *op = value.getDefiningOp();
     FormatReport::Line line{op ? op->getName().getStringRef() : "argument",
                             value.getLoc()};
     line.isProduct = isProduct;
     line.isNarrow = isNarrow;
     line.bytes = isNarrow ? bytes / 2 : bytes;
-    line.why = !isChosen  ? whyFixed.str()
-               : isNarrow ? "the cheapest choice"
-                          : "16 bits would take longer";
+    line.why =
+        !isChosen ? whyFixed.str()
+        : settled.count(report.lines.size())
+            ? "its kernels were formed with it, and no quicker ones were "
+              "found"
+        : isNarrow ? "the cheapest choice"
+                   : "16 bits would take longer";
     (isProduct  ? isNarrow ? report.narrowProducts : report.wideProducts
      : isNarrow ? report.narrowValues
                 : report.wideValues)++;
@@ -169,6 +176,7 @@ private:
 
   target::Target machine = target::builtInTarget();
   std::vector<PlannedKernel> kernels;
+  SettledFormats settled;
   FormatReport *filled = nullptr;
 };
 
@@ -199,7 +207,9 @@ void precision::explainFormats(const FormatReport &report) {
 
 std::unique_ptr<Pass> precision::createChooseFormatsPass(
     ChooseFormatsPassOptions options, const target::Target &machine,
-    std::vector<PlannedKernel> kernels, FormatReport &report) {
+    std::vector<PlannedKernel> kernels, SettledFormats settled,
+    FormatReport &report) {
   return std::make_unique<ChooseFormats>(std::move(options), machine,
-                                         std::move(kernels), report);
+                                         std::move(kernels), std::move(settled),
+                                         report);
 }

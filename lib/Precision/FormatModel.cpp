@@ -22,10 +22,11 @@ constexpr int32_t narrowLevel = 0, wideLevel = 1;
 class Modeller {
 public:
   Modeller(func::FuncOp step, const FormatClasses &classes,
-           ArrayRef<PlannedKernel> planned, const target::Target &machine,
-           target::Isa isa, bool narrowKernels, IsHeldNarrow isHeldNarrow)
-      : step(step), classes(classes), machine(machine), features(isa),
-        narrowKernels(narrowKernels), isHeldNarrow(isHeldNarrow),
+           ArrayRef<PlannedKernel> planned, const SettledFormats &settled,
+           const target::Target &machine, target::Isa isa, bool narrowKernels,
+           IsHeldNarrow isHeldNarrow)
+      : step(step), classes(classes), settled(settled), machine(machine),
+        features(isa), narrowKernels(narrowKernels), isHeldNarrow(isHeldNarrow),
         stored(classes.classes().size()) {
     forEachOperation(step.getBody(),
                      [&](Operation *op) { operations[numberOf(op)] = op; });
@@ -48,14 +49,12 @@ private:
   /// What is known of a class from the kernels.
   struct Stored {
     bool isStored = false;
-    bool isReadElsewhere = false; // by what is no product that may be narrow
     bool canMakerCast = false;
-    double bytes = 0, runs = 0;  // of the largest write
-    int maker = -1;              // the product that writes it
-    double wide = 0, narrow = 0; // seconds at the levels
+    double bytes = 0, runs = 0; // of the largest write
   };
 
-  /// The kernel with all values of classes in f32.
+  /// The kernel with the bytes that it has if all values of classes are f32;
+  /// which of them are narrow in it is still known.
   PlannedKernel inF32(PlannedKernel kernel) const {
     for (auto *traffic : {&kernel.reads, &kernel.writes})
       for (Traffic &moved : *traffic)
@@ -65,7 +64,6 @@ private:
             (moved.operation >= 0 || kernel.product >= 0)) {
           kernel.roofline.bytes += moved.bytes;
           moved.bytes *= 2;
-          moved.isNarrow = false;
         }
     // Beside values a copy is what products ask for.
     if (!onlyCopies(kernel))
@@ -76,6 +74,15 @@ private:
 
   static bool onlyCopies(const PlannedKernel &kernel) {
     return kernel.copies.size() == kernel.roofline.resultBytes.size();
+  }
+  /// Whether the kernel reads what it makes copies of, and does nothing else.
+  bool onlyCasts(const PlannedKernel &kernel) const {
+    return onlyCopies(kernel) &&
+           llvm::all_of(kernel.copies, [&](const Traffic &made) {
+             return llvm::any_of(kernel.reads, [&](const Traffic &read) {
+               return classOf(made) >= 0 && classOf(read) == classOf(made);
+             });
+           });
   }
 
   int classOf(const Traffic &traffic) const {
@@ -112,19 +119,12 @@ private:
         value.isStored = true;
         value.canMakerCast |=
             kernel.takesAnyFormat && kernel.kind != step::GroupKind::generic;
-        if (kernel.kind == step::GroupKind::library)
-          value.maker = productOfKernel(kernel);
         value.bytes = std::max(value.bytes, write.bytes);
         value.runs = std::max(value.runs, kernel.runs);
       }
-      bool isProduct = kernel.kind == step::GroupKind::library &&
-                       productOfKernel(kernel) >= 0;
       for (const Traffic &read : kernel.reads)
-        if (int index = classOf(read); index >= 0) {
-          stored[index].isReadElsewhere |= !isProduct;
-          if (read.operation < 0)
-            stored[index].bytes = std::max(stored[index].bytes, read.bytes);
-        }
+        if (int index = classOf(read); index >= 0 && read.operation < 0)
+          stored[index].bytes = std::max(stored[index].bytes, read.bytes);
     }
     // What a loop carries lies in memory between its rounds.
     forEachOperation(step.getBody(), [&](Operation *op) {
@@ -135,14 +135,22 @@ private:
     });
   }
 
-  int addVariable(int32_t least, int64_t bytesNarrow, int64_t bytesWide) {
+  /// A variable for a line of the report, or for a copy.
+  int addVariable(int64_t bytesNarrow, int64_t bytesWide,
+                  std::optional<bool> isSettledNarrow = std::nullopt) {
     solver::FormatProblem::Variable variable;
-    variable.least = least;
-    if (least == narrowLevel)
+    variable.least = isSettledNarrow == false ? wideLevel : narrowLevel;
+    if (isSettledNarrow != false)
       variable.levels.push_back({0, bytesNarrow});
-    variable.levels.push_back({0, bytesWide});
+    if (isSettledNarrow != true)
+      variable.levels.push_back({0, bytesWide});
     model.problem.variables.push_back(std::move(variable));
     return int(model.problem.variables.size()) - 1;
+  }
+  std::optional<bool> settledAs(size_t line) const {
+    auto found = settled.find(line);
+    return found == settled.end() ? std::nullopt
+                                  : std::optional<bool>(found->second);
   }
 
   std::string whyNotNative(const Product &product) const {
@@ -160,12 +168,13 @@ private:
     model.whyFixedClass.resize(count);
     for (auto [index, each] : llvm::enumerate(classes.classes())) {
       std::string &why = model.whyFixedClass[index];
+      const std::optional<bool> known = settledAs(index);
       why = each.whyWide;
-      if (why.empty() && !stored[index].isStored)
+      if (why.empty() && !stored[index].isStored && known != true)
         why = "it does not leave its kernel";
       if (why.empty())
         model.variableOfClass[index] =
-            addVariable(narrowLevel, each.bytes / 2, each.bytes);
+            addVariable(each.bytes / 2, each.bytes, known);
     }
     llvm::DenseSet<int> inLibrary;
     for (const PlannedKernel &kernel : kernels)
@@ -175,11 +184,13 @@ private:
     model.whyFixedProduct.resize(classes.products().size());
     for (auto [index, product] : llvm::enumerate(classes.products())) {
       std::string &why = model.whyFixedProduct[index];
+      const std::optional<bool> known = settledAs(count + index);
       why = whyNotNative(product);
-      if (why.empty() && !narrowKernels && !inLibrary.contains(int(index)))
+      if (why.empty() && !narrowKernels && !inLibrary.contains(int(index)) &&
+          known != true)
         why = "no library computes it";
       if (why.empty())
-        model.variableOfProduct[index] = addVariable(narrowLevel, 0, 0);
+        model.variableOfProduct[index] = addVariable(0, 0, known);
     }
   }
 
@@ -191,9 +202,10 @@ private:
     return cost::startSeconds(2, machine) + copySeconds(1.5 * wideBytes);
   }
 
-  void addSeconds(int variable, int32_t level, double seconds) {
-    auto &levels = model.problem.variables[variable];
-    levels.levels[level - levels.least].cost += picoseconds(seconds);
+  void addSeconds(int of, int32_t level, double seconds) {
+    auto &variable = model.problem.variables[of];
+    if (level >= variable.least && level <= variable.most())
+      variable.levels[level - variable.least].cost += picoseconds(seconds);
   }
   static int64_t picoseconds(double seconds) {
     return std::llround(std::max(0.0, seconds) * 1e12);
@@ -204,8 +216,8 @@ private:
     const cost::Roofline &asItIs = product >= 0 ? kernel.wide : kernel.roofline;
     const double bytes = kernel.roofline.bytes;
     double whole = asItIs.seconds(bytes, machine);
-    if (addCopiesOf(kernel))
-      return;
+    if (onlyCasts(kernel))
+      return addCasts(kernel);
     model.wideSeconds += kernel.runs * whole;
     int variable = product >= 0 ? model.variableOfProduct[product] : -1;
     if (variable >= 0 &&
@@ -213,40 +225,65 @@ private:
       return addProduct(kernel, variable);
     if (!kernel.takesAnyFormat)
       return addGeneric(kernel, whole);
-    double saved = 0;
     auto each = [&](auto act) {
       for (const auto *traffic : {&kernel.reads, &kernel.writes})
         for (const Traffic &moved : *traffic)
           if (int index = classOf(moved); mayBeNarrow(index))
-            act(model.variableOfClass[index], moved.bytes / 2);
+            act(model.variableOfClass[index], moved.bytes / 2, moved.isNarrow);
     };
-    each([&](int, double bytes) { saved += bytes; });
-    double least = asItIs.seconds(bytes - saved, machine);
+    // Bytes less than in f32: of what is narrow, and of what else may be.
+    double saved = 0, left = 0;
+    each([&](int, double bytes, bool isNarrow) {
+      (isNarrow ? saved : left) += bytes;
+    });
+    const double planned = asItIs.seconds(bytes - saved, machine),
+                 least = asItIs.seconds(bytes - saved - left, machine);
     model.fixedSeconds += kernel.runs * least;
-    if (saved > 0)
-      each([&](int of, double bytes) {
+    each([&](int of, double bytes, bool isNarrow) {
+      if (bytes > 0)
         addSeconds(of, wideLevel,
-                   kernel.runs * (whole - least) * bytes / saved);
-      });
+                   kernel.runs * bytes *
+                       (isNarrow ? (whole - planned) / saved
+                                 : (planned - least) / left));
+    });
+    addCopiesOf(kernel, asItIs, bytes - saved);
   }
 
-  /// Notes what copies the kernel makes, and what they take. Whether that is
-  /// all it does: then it is there for the sake of formats alone.
-  bool addCopiesOf(const PlannedKernel &kernel) {
-    const bool isAll = onlyCopies(kernel);
+  /// Notes what a kernel takes that is there for the sake of formats alone.
+  void addCasts(const PlannedKernel &kernel) {
+    const double whole =
+        kernel.runs * kernel.roofline.seconds(kernel.roofline.bytes, machine);
     for (const Traffic &made : kernel.copies)
       if (int index = classOf(made); index >= 0 && made.isNarrow)
-        copiesMade[index] +=
-            kernel.runs *
-            (isAll ? kernel.roofline.seconds(kernel.roofline.bytes, machine) /
-                         double(kernel.copies.size())
-                   : copySeconds(made.bytes));
-    return isAll;
+        copiesMade[index] += whole / double(kernel.copies.size());
+  }
+
+  /// Notes what the kernel takes longer for the copies that it makes, where it
+  /// moves so many bytes otherwise. A value of which it writes a copy alone it
+  /// would write in f32 if nobody asked for the copy.
+  void addCopiesOf(const PlannedKernel &kernel, const cost::Roofline &roofline,
+                   double bytes) {
+    double copied = 0;
+    for (const Traffic &made : kernel.copies)
+      copied += made.bytes;
+    const double added = roofline.seconds(bytes + copied, machine) -
+                         roofline.seconds(bytes, machine);
+    const bool isAll = onlyCopies(kernel);
+    for (const Traffic &made : kernel.copies) {
+      int index = classOf(made);
+      if (index < 0 || !made.isNarrow || made.bytes == 0)
+        continue;
+      const double seconds = kernel.runs * added * made.bytes / copied;
+      copiesMade[index] += isAll ? 0 : seconds;
+      if (isAll)
+        addSeconds(copyOf(index), wideLevel, seconds);
+    }
   }
 
   /// A kernel that reads and writes f32, whatever values are stored as.
   void addGeneric(const PlannedKernel &kernel, double whole) {
     model.fixedSeconds += kernel.runs * whole;
+    addCopiesOf(kernel, kernel.roofline, kernel.roofline.bytes);
     for (const auto *traffic : {&kernel.reads, &kernel.writes})
       for (const Traffic &moved : *traffic)
         if (int index = classOf(moved); mayBeNarrow(index))
@@ -282,6 +319,8 @@ private:
     };
     addSeconds(product, narrowLevel, seconds(true, true));
     addSeconds(product, wideLevel, seconds(false, true));
+    addCopiesOf(kernel, kernel.narrow,
+                kernel.roofline.bytes - (operands + result) / 2);
     if (written >= 0) {
       int variable = model.variableOfClass[written];
       addSeconds(variable, wideLevel,
@@ -317,7 +356,7 @@ private:
   int copyOf(int index) {
     auto [entry, isNew] = copies.try_emplace(index, -1);
     if (isNew)
-      entry->second = addVariable(narrowLevel, 0, 0);
+      entry->second = addVariable(0, 0);
     return entry->second;
   }
 
@@ -350,6 +389,7 @@ private:
 
   func::FuncOp step;
   const FormatClasses &classes;
+  const SettledFormats &settled;
   std::vector<PlannedKernel> kernels;
   const target::Target &machine;
   target::Isa features;
@@ -368,10 +408,11 @@ private:
 FormatModel precision::modelFormats(func::FuncOp step,
                                     const FormatClasses &classes,
                                     ArrayRef<PlannedKernel> kernels,
+                                    const SettledFormats &settled,
                                     const target::Target &machine,
                                     target::Isa isa, bool narrowKernels,
                                     IsHeldNarrow isHeldNarrow) {
-  return Modeller(step, classes, kernels, machine, isa, narrowKernels,
+  return Modeller(step, classes, kernels, settled, machine, isa, narrowKernels,
                   isHeldNarrow)
       .run();
 }

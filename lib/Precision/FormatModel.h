@@ -10,8 +10,9 @@
 //
 // A kernel takes as long as its arithmetic or its bytes, whichever is longer,
 // and that is no sum. So each byte of a kernel is charged what it costs on
-// average between the kernel with all its values wide and with all of them
-// narrow that may be: exact at both ends.
+// average: where the value is narrow in the kernels that are known, between
+// them and all values wide, otherwise between them and all narrow that may be.
+// So the sum is exact for the formats that the kernels have, and at both ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 
 #include "FormatClasses.h"
 
+#include "tenon/Precision/FormatReport.h"
 #include "tenon/Precision/Outlook.h"
 #include "tenon/Solver/FormatChoice.h"
 
@@ -45,11 +47,13 @@ struct FormatModel {
 /// Whether products will find an argument in 16 bits, at no cost.
 using IsHeldNarrow = llvm::function_ref<bool(mlir::BlockArgument)>;
 
-/// `step` carries the numbers that `kernels` speak of. Products may be narrow
-/// in calls of libraries, by instructions for that, and with `narrowKernels` in
+/// `step` carries the numbers that `kernels` speak of. What is settled, classes
+/// and then products by number, has no other level. Products may be narrow in
+/// calls of libraries, by instructions for that, and with `narrowKernels` in
 /// any kernel.
 FormatModel modelFormats(mlir::func::FuncOp step, const FormatClasses &classes,
                          llvm::ArrayRef<PlannedKernel> kernels,
+                         const SettledFormats &settled,
                          const target::Target &machine, target::Isa isa,
                          bool narrowKernels, IsHeldNarrow isHeldNarrow);
 

@@ -13,10 +13,15 @@
 #include "mlir/IR/Location.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace tenon::precision {
+
+/// Formats that are not in question any more: whether a line of the report is
+/// narrow, by its number.
+using SettledFormats = std::map<size_t, bool>;
 
 struct FormatReport {
   struct Line {

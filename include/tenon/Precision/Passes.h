@@ -32,10 +32,13 @@ enum class StateHolding { none, parts, bf16 };
 mlir::Operation *narrowSum(mlir::Operation *root);
 
 /// The pass for a step with numbered operations whose kernels are known, on a
-/// machine; `report` is filled in, remarks are left out, and numbers stay.
-std::unique_ptr<mlir::Pass> createChooseFormatsPass(
-    ChooseFormatsPassOptions options, const target::Target &machine,
-    std::vector<PlannedKernel> kernels, FormatReport &report);
+/// machine; what is settled stays, `report` is filled in, remarks are left out,
+/// and numbers stay.
+std::unique_ptr<mlir::Pass>
+createChooseFormatsPass(ChooseFormatsPassOptions options,
+                        const target::Target &machine,
+                        std::vector<PlannedKernel> kernels,
+                        SettledFormats settled, FormatReport &report);
 
 /// Remarks that say what was decided.
 void explainFormats(const FormatReport &report);
