@@ -51,33 +51,62 @@ static ExitCode checkGroupedForm(Program &program, StageRun &run) {
   });
 }
 
+fusion::FusionOptions driver::groupingOptions(const StageRun &run) {
+  fusion::FusionOptions options;
+  options.merge = run.resolved.fuse;
+  options.callLibraries = !run.resolved.noLibraries;
+  options.callAllLibraries = run.options.allLibraries;
+  options.isa = run.resolved.features.isa;
+  options.forGpus = run.resolved.target == OutputTarget::cuda;
+  options.allowTf32 = run.resolved.precision == Precision::tf32;
+  options.machine = run.resolved.machine;
+  return options;
+}
+
+/// What follows the pipelines. Not where formats are chosen: there a kernel
+/// says what each of its readers wants.
+static void finishGroups(OpPassManager &passes,
+                         const fusion::FusionOptions &fusion,
+                         const StageRun &run) {
+  if (fusion.merge && fusion.forGpus) {
+    if (fusion.callLibraries)
+      passes.addNestedPass<func::FuncOp>(fusion::createSumOperandsPass(
+          fusion.machine,
+          /*mayRound=*/mayStoreNarrow(run.resolved.precision)));
+    passes.addNestedPass<func::FuncOp>(
+        fusion::createShareReadsPass(fusion.machine));
+  }
+  if (run.options.verifyForms)
+    passes.addPass(fusion::createVerifyGroupedFormPass());
+}
+
 /// Groups a step, in two parts; of the options, those about loops are given.
-static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
+static ExitCode groupPart(ModuleOp on, const fusion::FusionOptions &loops,
                           CandidateStream::Part part, const StageRun &run) {
   return run.runPasses(on, [&](OpPassManager &passes) {
-    fusion.merge = run.resolved.fuse;
-    fusion.callLibraries = !run.resolved.noLibraries;
-    fusion.callAllLibraries = run.options.allLibraries;
-    fusion.isa = run.resolved.features.isa;
-    fusion.forGpus = run.resolved.target == OutputTarget::cuda;
-    fusion.allowTf32 = run.resolved.precision == Precision::tf32;
-    fusion.machine = run.resolved.machine;
+    fusion::FusionOptions fusion = groupingOptions(run);
+    fusion.loopChoices = loops.loopChoices;
     if (part == CandidateStream::Part::loops)
       return fusion::buildLoopPipeline(passes, fusion);
     fusion::buildGroupPipeline(passes, fusion);
-    // Not where formats are chosen: there a kernel says what each of its
-    // readers wants.
-    if (fusion.merge && fusion.forGpus) {
-      if (fusion.callLibraries)
-        passes.addNestedPass<func::FuncOp>(fusion::createSumOperandsPass(
-            fusion.machine,
-            /*mayRound=*/mayStoreNarrow(run.resolved.precision)));
-      passes.addNestedPass<func::FuncOp>(
-          fusion::createShareReadsPass(fusion.machine));
-    }
-    if (run.options.verifyForms)
-      passes.addPass(fusion::createVerifyGroupedFormPass());
+    finishGroups(passes, fusion, run);
   });
+}
+
+/// Groups a step with its loops as they are.
+static ExitCode groupModule(Program &program, const StageRun &run) {
+  if (program.partlyGrouped) {
+    program.module = std::move(program.partlyGrouped);
+    return run.runPasses(*program.module, [&](OpPassManager &passes) {
+      finishGroups(passes, groupingOptions(run), run);
+    });
+  }
+  using Part = CandidateStream::Part;
+  for (Part part : {Part::loops, Part::groups})
+    if (ExitCode code = groupPart(*program.module, {}, part, run);
+        code != exitOk)
+      return code;
+  return exitOk;
 }
 
 /// Kernels that do nothing but cast, in words.
@@ -133,16 +162,14 @@ static ExitCode groupStep(Program &program, StageRun &run) {
   OwningOpRef<ModuleOp> step;
   if (run.forBudgets || run.resolved.memoryBudget)
     step = program.module->clone();
-  using Part = CandidateStream::Part;
-  for (Part part : {Part::loops, Part::groups})
-    if (ExitCode code = groupPart(*program.module, {}, part, run);
-        code != exitOk)
-      return code;
+  if (ExitCode code = groupModule(program, run); code != exitOk)
+    return code;
   if (step)
     program.candidates = std::make_shared<CandidateStream>(
         kernelScratchFor(run.resolved), run.resolved.machine,
         program.module->clone(), std::move(step),
-        [run](ModuleOp on, const fusion::FusionOptions &loops, Part part) {
+        [run](ModuleOp on, const fusion::FusionOptions &loops,
+              CandidateStream::Part part) {
           return groupPart(on, loops, part, run);
         });
   predictCost(*program.module, run);

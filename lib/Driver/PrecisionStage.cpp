@@ -3,7 +3,7 @@
 // Values get number formats. Which values lie in memory says Fusion: a copy of
 // the step is grouped, as it came and with the formats chosen. Whether
 // operations are merged is not asked for that, so that formats do not depend on
-// it.
+// it. The groups of the chosen formats are handed on to the stage `group`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,6 +93,7 @@ namespace {
 
 /// The kernels that a step will have.
 struct Outlook {
+  OwningOpRef<ModuleOp> grouped;
   std::vector<precision::PlannedKernel> kernels;
   double seconds = 0;
 };
@@ -111,17 +112,22 @@ precision::StateHolding holdingOf(const StageRun &run) {
 /// Chooses the formats of one step.
 class FormatSearch {
 public:
-  FormatSearch(ModuleOp step, StageRun &run)
-      : step(step), run(run), holding(holdingOf(run)),
+  FormatSearch(ModuleOp step, StageRun &run, bool handsOn)
+      : step(step), run(run), handsOn(handsOn), holding(holdingOf(run)),
         forXla(run.options.target == OutputTarget::stablehlo) {}
 
-  /// Puts the step with its formats into `chosen`.
-  ExitCode choose(OwningOpRef<ModuleOp> &chosen,
+  /// Puts the step with its formats into `chosen`, and what grouping made of it
+  /// into `grouped`, if it was grouped.
+  ExitCode choose(OwningOpRef<ModuleOp> &chosen, OwningOpRef<ModuleOp> &grouped,
                   precision::FormatReport &report);
 
 private:
-  /// The kernels of `module`, which is left as it is.
-  ExitCode lookAhead(ModuleOp module, Outlook &outlook);
+  /// The kernels of a step.
+  ExitCode lookAhead(OwningOpRef<ModuleOp> module, Outlook &outlook);
+  /// Those of a step that is left as it is. If groups are handed on, a copy
+  /// takes its place: in which order a value's uses are, on which grouping may
+  /// depend, differs in copies.
+  ExitCode lookBeside(OwningOpRef<ModuleOp> &module, Outlook &outlook);
   /// Gives `module` the formats that are cheapest with these kernels, as far as
   /// they are not settled, or f32 alone, and holds its state as they ask for.
   ExitCode lower(ModuleOp module, const Outlook &outlook,
@@ -130,6 +136,7 @@ private:
 
   ModuleOp step;
   StageRun &run;
+  bool handsOn; // groups, to the stage that forms them
   precision::StateHolding holding;
   /// XLA brings its own libraries, so each product is a call that nobody is
   /// asked about.
@@ -138,23 +145,30 @@ private:
 
 } // namespace
 
-ExitCode FormatSearch::lookAhead(ModuleOp module, Outlook &outlook) {
-  OwningOpRef<ModuleOp> copy = module.clone();
+ExitCode FormatSearch::lookBeside(OwningOpRef<ModuleOp> &module,
+                                  Outlook &outlook) {
+  OwningOpRef<ModuleOp> copy = module->clone();
+  if (handsOn)
+    std::swap(module, copy);
+  return lookAhead(std::move(copy), outlook);
+}
+
+ExitCode FormatSearch::lookAhead(OwningOpRef<ModuleOp> module,
+                                 Outlook &outlook) {
   ScopedDiagnosticHandler quiet(run.context);
-  fusion::FusionOptions grouping;
-  grouping.callLibraries = !run.resolved.noLibraries && !forXla;
-  grouping.isa = run.resolved.features.isa;
-  grouping.forGpus = run.resolved.target == OutputTarget::cuda;
-  grouping.machine = run.resolved.machine;
-  auto main = copy->lookupSymbol<func::FuncOp>("main");
-  ExitCode code = run.runPasses(*copy, [&](OpPassManager &passes) {
+  fusion::FusionOptions grouping = groupingOptions(run);
+  grouping.merge = true;
+  grouping.callAllLibraries = false;
+  grouping.callLibraries &= !forXla;
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  ExitCode code = run.runPasses(*module, [&](OpPassManager &passes) {
     fusion::buildLoopPipeline(passes, grouping);
   });
   if (code != exitOk)
     return code;
   if (forXla)
     precision::groupProducts(main);
-  code = run.runPasses(*copy, [&](OpPassManager &passes) {
+  code = run.runPasses(*module, [&](OpPassManager &passes) {
     fusion::buildGroupPipeline(passes, grouping);
   });
   if (code != exitOk)
@@ -163,6 +177,7 @@ ExitCode FormatSearch::lookAhead(ModuleOp module, Outlook &outlook) {
       main, run.resolved.machine, narrowFormatOf(run.resolved.precision));
   outlook.seconds =
       cost::predictStep(main.getBody(), run.resolved.machine).total.seconds;
+  outlook.grouped = std::move(module);
   return exitOk;
 }
 
@@ -225,6 +240,7 @@ static void settle(const precision::FormatReport &report,
 }
 
 ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
+                              OwningOpRef<ModuleOp> &grouped,
                               precision::FormatReport &report) {
   struct Choice {
     OwningOpRef<ModuleOp> lowered;
@@ -232,14 +248,14 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
     Outlook outlook; // of the groups that it leads to
   };
   Outlook asItIs;
-  if (ExitCode code = lookAhead(step, asItIs); code != exitOk)
+  if (ExitCode code = lookAhead(step.clone(), asItIs); code != exitOk)
     return code;
   Choice best{step.clone(), {}, {}};
   if (ExitCode code =
           lower(*best.lowered, asItIs, {}, /*keepWide=*/false, best.report);
       code != exitOk)
     return code;
-  if (ExitCode code = lookAhead(*best.lowered, best.outlook); code != exitOk)
+  if (ExitCode code = lookBeside(best.lowered, best.outlook); code != exitOk)
     return code;
   const double wideSeconds = best.report.wideSeconds;
   // Narrow values change what is worth joining, so a choice is made anew with
@@ -264,7 +280,7 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
     }
     if (settled.empty() && slower.size() + 1 < mostTried &&
         llvm::none_of(slower, isOf)) {
-      if (ExitCode code = lookAhead(*next.lowered, next.outlook);
+      if (ExitCode code = lookBeside(next.lowered, next.outlook);
           code != exitOk)
         return code;
       if (next.outlook.seconds < best.outlook.seconds) {
@@ -288,13 +304,14 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
         code != exitOk)
       return code;
     if (!isAsItIs)
-      if (ExitCode code = lookAhead(*wide.lowered, wide.outlook);
+      if (ExitCode code = lookBeside(wide.lowered, wide.outlook);
           code != exitOk)
         return code;
     const double seconds = (isAsItIs ? asItIs : wide.outlook).seconds;
     if (seconds < best.outlook.seconds)
       best = std::move(wide);
   }
+  grouped = std::move(best.outlook.grouped);
   report = std::move(best.report);
   report.wideSeconds = wideSeconds;
   chosen = std::move(best.lowered);
@@ -361,7 +378,8 @@ static bool isBatch(func::FuncOp main, StringRef tensor) {
 
 ExitCode driver::chooseFormats(ModuleOp step, StageRun &run,
                                OwningOpRef<ModuleOp> &chosen,
-                               precision::FormatReport &report) {
+                               precision::FormatReport &report,
+                               OwningOpRef<ModuleOp> *grouped) {
   if (run.options.target == OutputTarget::cpu)
     if (ExitCode code = askLibraries(step, run); code != exitOk)
       return code;
@@ -369,10 +387,14 @@ ExitCode driver::chooseFormats(ModuleOp step, StageRun &run,
   precision::numberOperations(main);
   // The policy is the user's.
   run.blame = exitUserError;
-  ExitCode code = FormatSearch(step, run).choose(chosen, report);
-  precision::removeNumbers(main);
-  if (chosen)
-    precision::removeNumbers(chosen->lookupSymbol<func::FuncOp>("main"));
+  OwningOpRef<ModuleOp> ahead;
+  ExitCode code =
+      FormatSearch(step, run, grouped != nullptr).choose(chosen, ahead, report);
+  for (ModuleOp module : {step, chosen.get(), ahead.get()})
+    if (module)
+      precision::removeNumbers(module.lookupSymbol<func::FuncOp>("main"));
+  if (grouped)
+    *grouped = std::move(ahead);
   return code;
 }
 
@@ -431,6 +453,15 @@ static void reportTf32(func::FuncOp main, StageRun &run) {
   run.details["formats"] = std::move(lines);
 }
 
+/// Whether `group` is given what this stage leaves, and does what this stage
+/// has done to say what it leads to.
+static bool isGroupedAsItIs(const StageRun &run) {
+  return run.resolved.isStep && run.options.mesh.empty() &&
+         run.resolved.precision != Precision::f16 && // counters follow
+         run.options.target != OutputTarget::stablehlo && run.resolved.fuse &&
+         !run.options.allLibraries;
+}
+
 ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
@@ -441,6 +472,9 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   }
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
+  if (addsUpNarrow)
+    (*program.module)
+        ->setAttr(step::narrowSumsAttrName, UnitAttr::get(run.context));
   // An entry point beside a step learns nothing, and keeps no counters.
   const bool isStep = run.resolved.isStep;
   precision::LossScalingReport scaling;
@@ -450,7 +484,9 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
       return code;
   precision::FormatReport report;
   OwningOpRef<ModuleOp> chosen;
-  ExitCode code = chooseFormats(*program.module, run, chosen, report);
+  ExitCode code =
+      chooseFormats(*program.module, run, chosen, report,
+                    isGroupedAsItIs(run) ? &program.partlyGrouped : nullptr);
   if (code == exitOk)
     program.module = std::move(chosen);
   main = program.module->lookupSymbol<func::FuncOp>("main");
@@ -458,9 +494,6 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
     code = run.runPasses(*program.module, [](OpPassManager &passes) {
       passes.addPass(precision::createVerifyAccumulatorsPass());
     });
-  if (addsUpNarrow)
-    (*program.module)
-        ->setAttr(step::narrowSumsAttrName, UnitAttr::get(run.context));
   if (code == exitOk) {
     precision::explainFormats(report);
     reportFormats(report, run);

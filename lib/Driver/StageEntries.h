@@ -8,6 +8,7 @@
 #define TENON_LIB_DRIVER_STAGEENTRIES_H
 
 #include "tenon/Driver/Stages.h"
+#include "tenon/Fusion/Passes.h"
 #include "tenon/Precision/FormatReport.h"
 #include "tenon/Precision/LossScalingReport.h"
 
@@ -18,10 +19,16 @@ ExitCode readPrecisionPolicy(const CompileOptions &options,
                              ResolvedOptions &resolved);
 
 /// Puts a copy of `step` whose values have the formats that the options ask
-/// for, which are not f32, into `chosen`; says what was chosen.
+/// for, which are not f32, into `chosen`; says what was chosen. If the
+/// pipelines of groupingOptions have been run on another copy of it, that is
+/// put into `grouped`.
 ExitCode chooseFormats(mlir::ModuleOp step, StageRun &run,
                        mlir::OwningOpRef<mlir::ModuleOp> &chosen,
-                       precision::FormatReport &report);
+                       precision::FormatReport &report,
+                       mlir::OwningOpRef<mlir::ModuleOp> *grouped = nullptr);
+
+/// How operations are put into groups, but for what is done to loops.
+fusion::FusionOptions groupingOptions(const StageRun &run);
 
 /// Checks that the program is in step form, as several stages leave it.
 ExitCode checkStepForm(Program &program, StageRun &run);

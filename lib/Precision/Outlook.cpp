@@ -28,11 +28,24 @@ static constexpr llvm::StringLiteral numberAttrName = "precision_number";
 /// On a conversion whose result is a second form of a value, a unit.
 static constexpr llvm::StringLiteral copyAttrName = "precision_copy";
 
+static bool isDotOrConvolution(Operation *op) {
+  return isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op);
+}
+
 void precision::numberOperations(func::FuncOp step) {
   int64_t number = 0;
   Builder builder(step.getContext());
+  // Not what has no format of its own: grouping merges operations that are
+  // equal, and a number makes them differ.
+  auto hasFormat = [](Operation *op) {
+    return !op->hasTrait<OpTrait::ConstantLike>() &&
+           llvm::any_of(op->getResultTypes(), [](Type type) {
+             return getElementTypeOrSelf(type).isF32();
+           });
+  };
   forEachOperation(step.getBody(), [&](Operation *op) {
-    op->setAttr(numberAttrName, builder.getI64IntegerAttr(number++));
+    if (hasFormat(op) || isDotOrConvolution(op))
+      op->setAttr(numberAttrName, builder.getI64IntegerAttr(number++));
   });
 }
 
@@ -50,10 +63,6 @@ void precision::markCopy(Operation *conversion) {
 int64_t precision::numberOf(Operation *op) {
   auto number = op->getAttrOfType<IntegerAttr>(numberAttrName);
   return number ? number.getInt() : -1;
-}
-
-static bool isDotOrConvolution(Operation *op) {
-  return isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op);
 }
 
 namespace {

@@ -222,6 +222,19 @@ def test_own_roundings_stay(own: str, tmp_path: Path) -> None:
         assert np.array_equal(squares, ((rounded + rounded) * rounded).astype(np.float32)), precision
 
 
+@pytest.mark.parametrize("target", ["cpu", "sm_90"])
+@pytest.mark.parametrize("name", ["04_chargpt", "07_llama_bf16"])
+def test_groups_that_formats_were_chosen_by(steps: Steps, name: str, target: str, tmp_path: Path) -> None:
+    """What the search for formats has grouped is handed on: the groups that its text leads to, which knows of none."""
+    options = (steps[name].text, f"--target={target}", "--precision=bf16")
+    text, grouped, again = (tmp_path / f"{each}.mlir" for each in ("precision", "group", "again"))
+    succeed("compile", *options, "--compile-to=precision", "-o", text)
+    succeed("compile", *options, "--compile-to=group", "-o", grouped)
+    succeed("compile", text, "--compile-from=precision", f"--target={target}", "--compile-to=group", "-o", again)
+    without_places = [re.sub(r" ?loc\(.*", "", each.read_text()) for each in (grouped, again)]
+    assert without_places[0] == without_places[1]
+
+
 def test_text_between_stages(steps: Steps, tmp_path: Path) -> None:
     """A text says what was lowered, and leads to the bytes of a compilation in one go."""
     step = steps["01_mlp"]

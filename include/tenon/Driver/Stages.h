@@ -90,6 +90,9 @@ struct Program {
   std::shared_ptr<CandidateStream> candidates;
   /// What has looked for plans among these, once something has.
   std::shared_ptr<BudgetSearch> search;
+  /// The module as the passes of `group` that merge operations will leave it,
+  /// where `precision` had to know.
+  mlir::OwningOpRef<mlir::ModuleOp> partlyGrouped;
   /// What `group` will leave, where a stage before it had to know.
   std::shared_ptr<GroupedAhead> ahead;
 };
