@@ -6,6 +6,7 @@
 
 #include "tenon/Fusion/GroupLegality.h"
 
+#include "tenon/Analysis/InPlace.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -87,10 +88,10 @@ std::optional<step::GroupKind> Candidate::elementwise() {
   };
   for (Operation *op : operations) {
     OperationClass operationClass = classify(op);
-    if (isa<stablehlo::DynamicUpdateSliceOp>(op)) {
-      // In place: what is replaced is nothing that the kernel computes or
-      // reads.
-      if (inside(op->getOperand(0)) || !op->getOperand(0).hasOneUse() ||
+    if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op)) {
+      // In place: what is replaced is nothing that the kernel computes, or
+      // reads elsewhere.
+      if (inside(update.getOperand()) || !isReadOnlyWhereUpdated(update) ||
           !op->hasOneUse() ||
           !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>())
         return decline("an update of what is computed or read beside it");

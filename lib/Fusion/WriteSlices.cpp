@@ -6,8 +6,10 @@
 // kernel stores the value in the stack itself, and no place of its own is
 // needed for what nothing else reads. What a round begins with is stacked by
 // the kernel that computes what the next one begins with, in whose place it
-// lies. Runs after groups were formed, and after ReadSlices: a slice of another
-// stack may be what is stored.
+// lies. A stack that a round updates, such as the parameters of all layers, may
+// be read as well: by the kernel itself where it writes, and by others in front
+// of it. Runs after groups were formed, and after ReadSlices: a slice of
+// another stack may be what is stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +40,7 @@ using namespace tenon::stablehlo;
 namespace {
 
 /// A group that stores a value in a slice of what its loop carries, and nothing
-/// else. Nothing else reads what is carried, so it is updated in place.
+/// else.
 struct SliceWrite {
   mutable step::GroupOp group;
   BlockArgument stack; // of the loop
@@ -50,6 +52,9 @@ struct SliceWrite {
   static std::optional<SliceWrite> of(step::GroupOp group);
   /// The element-wise kernel that may store it; null if there is none.
   step::GroupOp maker() const;
+  /// Whether all others that read the stack may run before a kernel does, so
+  /// that it is updated in place.
+  bool isLastReader(step::GroupOp maker) const;
   /// The kernel that does both, in front of `maker`.
   step::GroupOp joinedWith(step::GroupOp maker) const;
 };
@@ -80,7 +85,7 @@ std::optional<SliceWrite> SliceWrite::of(step::GroupOp group) {
   Block &round = loop.getBody().front();
   OpOperand &use = *group->use_begin();
   if (!found.stack || !found.update || found.stack.getOwner() != &round ||
-      !found.stack.hasOneUse() || use.getOwner() != round.getTerminator() ||
+      use.getOwner() != round.getTerminator() ||
       use.getOperandNumber() != found.stack.getArgNumber())
     return std::nullopt;
   found.stored = found.update;
@@ -108,6 +113,15 @@ step::GroupOp SliceWrite::maker() const {
                  maker.getKind() == step::GroupKind::elementwise
              ? maker
              : step::GroupOp();
+}
+
+bool SliceWrite::isLastReader(step::GroupOp maker) const {
+  return llvm::all_of(stack.getUsers(), [&](Operation *reader) {
+    return reader == maker || reader == group ||
+           (isa<step::GroupOp>(reader) &&
+            reader->getBlock() == maker->getBlock() &&
+            reader->isBeforeInBlock(maker));
+  });
 }
 
 step::GroupOp SliceWrite::joinedWith(step::GroupOp maker) const {
@@ -201,6 +215,8 @@ private:
     step::GroupOp maker = write.maker();
     if (!maker)
       return decline(write, "no element-wise kernel computes it");
+    if (!write.isLastReader(maker))
+      return decline(write, "the stack is read behind what computes it");
     for (Value input : write.group.getInputs())
       if (Operation *definition = input.getDefiningOp();
           definition && definition->getBlock() == maker->getBlock() &&

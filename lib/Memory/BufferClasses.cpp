@@ -11,6 +11,7 @@
 #include "Views.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/InPlace.h"
 #include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/Shapes.h"
@@ -41,40 +42,6 @@ Operation *memory::lastBeside(step::GroupOp group) {
   return last;
 }
 
-namespace {
-
-/// Whether every reader of `value` in a group's body reads it at the index it
-/// computes itself, down to the yields or, of rows, to the reductions.
-bool readOnlyWhereWritten(Value value, bool inRows = false) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<step::YieldOp>(user) || (inRows && isa<stablehlo::ReduceOp>(user)))
-      continue;
-    // What another result is updated with, seen with or without dimensions of
-    // extent 1.
-    if (isa<stablehlo::DynamicUpdateSliceOp>(user) &&
-        use.getOperandNumber() == 1)
-      continue;
-    if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(user);
-        reshape &&
-        differInUnitsAlone(reshape.getOperand(), reshape.getResult())) {
-      if (!readOnlyWhereWritten(reshape.getResult(), inRows))
-        return false;
-      continue;
-    }
-    if (classify(user) != OperationClass::pointwise)
-      return false;
-    if (cast<RankedTensorType>(user->getResult(0).getType()).getShape() !=
-        cast<RankedTensorType>(value.getType()).getShape())
-      return false;
-    if (!readOnlyWhereWritten(user->getResult(0), inRows))
-      return false;
-  }
-  return true;
-}
-
-} // namespace
-
 /// Whether a library adds the product to the operand, where nothing else reads
 /// the bytes of it.
 static bool addsInPlace(step::GroupOp group, unsigned operand) {
@@ -101,15 +68,15 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
   const step::GroupKind kind = group.getKind();
   Operation *op = body.getTerminator()->getOperand(result).getDefiningOp();
   const bool inRows = kind == step::GroupKind::row;
-  if (kind == step::GroupKind::elementwise &&
-      isa_and_nonnull<stablehlo::DynamicUpdateSliceOp>(op))
-    return op->getOperand(0) == argument && argument.hasOneUse();
+  if (kind == step::GroupKind::elementwise)
+    if (auto update = dyn_cast_or_null<stablehlo::DynamicUpdateSliceOp>(op))
+      return update.getOperand() == argument && isReadOnlyWhereUpdated(update);
   // A column kernel reads what it updates per column only after its reduction.
   if (inRows || kind == step::GroupKind::elementwise ||
       kind == step::GroupKind::column)
     return from.getShape() == to.getShape() &&
            from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
-           readOnlyWhereWritten(argument, inRows) &&
+           isReadOnlyWhereWritten(argument, inRows) &&
            (!inRows || KernelDescription(body).mayReplace(argument, result));
   if (kind == step::GroupKind::library)
     return addsInPlace(group, operand);

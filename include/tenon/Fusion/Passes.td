@@ -881,7 +881,9 @@ def WriteSlicesPass : Pass<"fusion-write-slices", "::mlir::func::FuncOp"> {
   let description = [{
     Where a round stores what an element-wise kernel computes in a slice of a
     stack, the kernel does that itself, in place. It also stores what the round
-    begins with, if it computes what the next one begins with.
+    begins with, if it computes what the next one begins with. It may read the
+    slice that it writes, as an optimizer does in a loop over layers; what else
+    reads the stack stands in front of it.
 
     ```mlir
     // before

@@ -1,0 +1,66 @@
+//===- InPlace.cpp - What a kernel may write over what it reads -----------===//
+//
+// See InPlace.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Analysis/InPlace.h"
+
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Dialect/Step/Step.h"
+
+using namespace mlir;
+using namespace tenon;
+
+bool tenon::isReadOnlyWhereWritten(Value value, bool inRows) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<step::YieldOp>(user) || (inRows && isa<stablehlo::ReduceOp>(user)))
+      continue;
+    // What another result is updated with, seen with or without dimensions of
+    // extent 1.
+    if (isa<stablehlo::DynamicUpdateSliceOp>(user) &&
+        use.getOperandNumber() == 1)
+      continue;
+    if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(user);
+        reshape &&
+        differInUnitsAlone(reshape.getOperand(), reshape.getResult())) {
+      if (!isReadOnlyWhereWritten(reshape.getResult(), inRows))
+        return false;
+      continue;
+    }
+    if (classify(user) != OperationClass::pointwise)
+      return false;
+    if (shapeOf(user->getResult(0)) != shapeOf(value))
+      return false;
+    if (!isReadOnlyWhereWritten(user->getResult(0), inRows))
+      return false;
+  }
+  return true;
+}
+
+/// Whether a slice is the part that an update replaces. Where the part is the
+/// whole of a dimension, it starts at 0 wherever it is asked for.
+static bool isReplacedBy(stablehlo::DynamicSliceOp slice,
+                         stablehlo::DynamicUpdateSliceOp update) {
+  ArrayRef<int64_t> part = shapeOf(update.getUpdate());
+  if (shapeOf(slice) != part)
+    return false;
+  for (auto [extent, size, start, place] :
+       llvm::zip_equal(shapeOf(update), part, slice.getStartIndices(),
+                       update.getStartIndices()))
+    if (size != extent && start != place)
+      return false;
+  return true;
+}
+
+bool tenon::isReadOnlyWhereUpdated(stablehlo::DynamicUpdateSliceOp update) {
+  return llvm::all_of(update.getOperand().getUses(), [&](OpOperand &use) {
+    if (use.getOwner() == update)
+      return use.getOperandNumber() == 0;
+    auto slice = dyn_cast<stablehlo::DynamicSliceOp>(use.getOwner());
+    return slice && use.getOperandNumber() == 0 &&
+           isReplacedBy(slice, update) && isReadOnlyWhereWritten(slice);
+  });
+}
