@@ -56,6 +56,16 @@ private:
   /// The kernel with the bytes that it has if all values of classes are f32;
   /// which of them are narrow in it is still known.
   PlannedKernel inF32(PlannedKernel kernel) const {
+    // What attention writes in 16 bits of a value that stays f32 is a copy,
+    // too.
+    llvm::erase_if(kernel.writes, [&](const Traffic &made) {
+      int index = classOf(made);
+      const bool isCopy = made.isNarrow && index >= 0 &&
+                          !classes.classes()[index].whyWide.empty();
+      if (isCopy)
+        kernel.copies.push_back(made);
+      return isCopy;
+    });
     for (auto *traffic : {&kernel.reads, &kernel.writes})
       for (Traffic &moved : *traffic)
         // Beside a parameter's 16-bit part its other part is read, and products
