@@ -1,7 +1,10 @@
 //===- ChooseLayouts.cpp - The layouts that make a step quick -------------===//
 //
-// See ChooseLayouts.h. One walk over the step makes the nodes and edges of the
-// problem; what the solver chose is then read back.
+// See ChooseLayouts.h. One walk over the step makes the nodes of the problem,
+// edges follow; what the solver chose is then read back.
+//
+// The walk notes who reads what, since the copies of a value that can be worth
+// it follow from all of its readers (UsefulCopies.h); edges are made behind it.
 //
 // An axis is cut in no parts, and of an operation that can be cut in very many
 // ways only those that cut most are kept: nothing that is left out can make a
@@ -18,6 +21,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Sharding/UsefulCopies.h"
 #include "tenon/Support/DistinctItems.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -204,21 +208,43 @@ struct ValueWay {
   int copy = none;
 };
 
+/// Numbers of layouts that a reader wants, per strategy of the reader.
+using WantedLayouts = std::vector<SmallVector<int, 1>>;
+
+/// What makes or reads a value: its node, and the list of the layouts in which
+/// it makes or wants it.
+struct Use {
+  static constexpr int fixed = -1;
+  int node = fixed; // or something that is no decision
+  int list = 0;
+  double runs = 1;
+};
+
 struct Node {
   // A value has ways, an operation has axes for its factors.
   Value value;
-  std::vector<ValueWay> ways;
-  int waysNumber = 0; // of the list of ways
+  int kind = 0; // of the value
   Operation *op = nullptr;
   std::vector<FactorAxes> axes;
+  std::vector<double> seconds; // per strategy of an operation
 
-  std::vector<double> seconds; // per strategy
-  int64_t begin = 0, end = 0;  // when the value is there
-  int64_t firstRead = 0;       // when its copy is
+  // Of a value.
+  int layouts = 0; // number of the list
+  bool mayHaveCopies = false;
+  double runs = 1;
+  std::optional<Use> maker;
+  std::vector<Use> readers;
+  int64_t begin = 0, end = 0; // when the value is there
+  int64_t firstRead = 0;      // when its copy is
 };
 
-/// Numbers of layouts that a reader wants, per strategy of the reader.
-using WantedLayouts = std::vector<SmallVector<int, 1>>;
+/// Ways that values have which are alike, made by equal readers.
+struct ValueKind {
+  std::vector<ValueWay> ways;
+  int waysNumber = 0; // of the list of ways
+  /// Per way.
+  std::vector<int64_t> costs, bytes, copyBytes;
+};
 
 class Choosing {
 public:
@@ -231,11 +257,10 @@ public:
   std::optional<LayoutChoice> choose(std::optional<ByteLimit> limit) {
     for (BlockArgument argument : main.getArguments())
       addArgument(argument);
-    for (auto [first, later] : step::laterParts(main))
-      lieAlike(nodeOf[main.getArgument(first)],
-               nodeOf[main.getArgument(later)]);
     visitBlock(main.getBody().front(), 1);
     visitReturn();
+    chooseWays(limit.has_value());
+    addEdges();
     finishProblem();
     shrinkCosts();
     if (limit)
@@ -269,37 +294,12 @@ private:
   //===--------------------------------------------------------------------===//
 
   int addValue(Value value, ArrayRef<int> layouts, double runs,
-               bool withCopies) {
+               bool mayHaveCopies) {
     Node node;
     node.value = value;
-    for (int number : layouts) {
-      node.ways.push_back({number});
-      node.seconds.push_back(0);
-      if (!withCopies)
-        continue;
-      // What a layout becomes if some of its parts are gathered.
-      Layout layout = moves.layout(number);
-      SmallVector<std::pair<size_t, size_t>> parts;
-      for (auto [dim, list] : llvm::enumerate(layout.dims))
-        for (size_t at = 0; at < list.size(); ++at)
-          parts.push_back({dim, at});
-      for (unsigned removed = 1; removed < (1u << parts.size()); ++removed) {
-        Layout copy = Layout::replicated(layout.dims.size());
-        for (auto [bit, part] : llvm::enumerate(parts))
-          if (!(removed >> bit & 1))
-            copy.dims[part.first].push_back(
-                layout.dims[part.first][part.second]);
-        for (AxisParts &list : copy.dims)
-          list = joined(list);
-        node.ways.push_back({number, moves.number(copy)});
-        node.seconds.push_back(
-            runs * moves.seconds(value, number, node.ways.back().copy));
-      }
-    }
-    std::vector<int64_t> list;
-    for (const ValueWay &way : node.ways)
-      list.insert(list.end(), {way.layout, way.copy});
-    node.waysNumber = lists.number(std::move(list));
+    node.layouts = lists.number({layouts.begin(), layouts.end()});
+    node.mayHaveCopies = mayHaveCopies;
+    node.runs = runs;
     nodes.push_back(std::move(node));
     nodeOf[value] = int(nodes.size()) - 1;
     return int(nodes.size()) - 1;
@@ -340,16 +340,6 @@ private:
     }
     Node &node = nodes[addValue(argument, layouts, 1, mayShareCopy(argument))];
     setTimes(node);
-  }
-
-  /// Two parts of one tensor have one layout.
-  void lieAlike(int first, int later) {
-    std::vector<int64_t> table;
-    for (const ValueWay &way : nodes[first].ways)
-      for (const ValueWay &other : nodes[later].ways)
-        table.push_back(
-            way.layout == other.layout ? 0 : ShardingProblem::forbidden);
-    addEdge(first, later, std::move(table));
   }
 
   void visitBlock(Block &block, double runs) {
@@ -420,32 +410,10 @@ private:
     int node =
         addValue(value, numbers.getArrayRef(), runs, mayShareCopy(value));
     setTimes(nodes[node]);
-    std::vector<int64_t> wanted;
+    std::vector<int64_t> numbersMade;
     for (const Layout &layout : made)
-      wanted.push_back(moves.number(layout));
-    addEdge(self, node,
-            {value.getType(), nodes[node].waysNumber,
-             lists.number(std::move(wanted)), /*isMade=*/true, runs},
-            [&] { return costsOfFinishing(value, made, nodes[node], runs); });
-  }
-
-  /// What it takes to bring what an operation makes into the ways of its value.
-  std::vector<int64_t> costsOfFinishing(Value value, ArrayRef<Layout> made,
-                                        const Node &node, double runs) {
-    std::vector<int64_t> table;
-    for (const Layout &layout : made) {
-      llvm::SmallDenseSet<int> reached;
-      forEachFinished(layout, shapeOf(value), [&](const Layout &finished) {
-        reached.insert(moves.number(finished));
-      });
-      int number = moves.number(layout);
-      for (const ValueWay &way : node.ways)
-        table.push_back(
-            reached.contains(way.layout)
-                ? inPicoseconds(runs * moves.seconds(value, number, way.layout))
-                : ShardingProblem::forbidden);
-    }
-    return table;
+      numbersMade.push_back(moves.number(layout));
+    nodes[node].maker = {self, lists.number(std::move(numbersMade)), runs};
   }
 
   /// Calls `visit` with what becomes of a layout once nothing is pending: each
@@ -512,8 +480,8 @@ private:
     if (isMadeAnywhere(value) || nodeOf.lookup(value) == reader)
       return;
     WantedLayouts wanted;
-    for (const ValueWay &way : nodes[reader].ways)
-      wanted.push_back({way.layout});
+    for (int64_t layout : listsOfNumbers[nodes[reader].layouts])
+      wanted.push_back({int(layout)});
     addReader(value, reader, wanted, runs);
   }
 
@@ -534,8 +502,40 @@ private:
     }
   }
 
+  void readIn(Value value, int wanted, double runs) {
+    if (!isMadeAnywhere(value))
+      addReader(value, Use::fixed, {{wanted}}, runs);
+  }
+  void readWhole(Value value, double runs) {
+    readIn(value, moves.number(Layout::replicated(shapeOf(value).size())),
+           runs);
+  }
+
+  void addReader(Value value, int reader, const WantedLayouts &wanted,
+                 double runs) {
+    nodes[nodeOf.at(value)].readers.push_back({reader, listOf(wanted), runs});
+  }
+
+  int listOf(const WantedLayouts &wanted) {
+    std::vector<int64_t> list;
+    for (ArrayRef<int> layouts : wanted) {
+      list.push_back(int64_t(layouts.size()));
+      list.insert(list.end(), layouts.begin(), layouts.end());
+    }
+    return lists.number(std::move(list));
+  }
+
+  /// Calls `visit` with the layouts of each strategy, in turn.
+  void forEachWanted(int list,
+                     llvm::function_ref<void(ArrayRef<int64_t>)> visit) const {
+    for (ArrayRef<int64_t> left = listsOfNumbers[list]; !left.empty();) {
+      visit(left.slice(1, left.front()));
+      left = left.drop_front(1 + left.front());
+    }
+  }
+
   //===--------------------------------------------------------------------===//
-  // Edges
+  // Ways of values
   //===--------------------------------------------------------------------===//
 
   static int64_t inPicoseconds(double seconds) {
@@ -549,57 +549,205 @@ private:
     return seconds;
   }
 
-  void readIn(Value value, int wanted, double runs) {
-    if (isMadeAnywhere(value))
-      return;
-    Node &node = nodes[nodeOf.at(value)];
-    for (auto [way, seconds] : llvm::zip_equal(node.ways, node.seconds))
-      seconds += runs * readSeconds(value, way, wanted);
-  }
-  void readWhole(Value value, double runs) {
-    readIn(value, moves.number(Layout::replicated(shapeOf(value).size())),
-           runs);
+  int64_t costOfReading(Value value, const ValueWay &way,
+                        ArrayRef<int64_t> wanted, double runs) {
+    double seconds = 0;
+    for (int64_t layout : wanted)
+      seconds += readSeconds(value, way, int(layout));
+    return inPicoseconds(runs * seconds);
   }
 
-  void addReader(Value value, int reader, const WantedLayouts &wanted,
-                 double runs) {
-    int from = nodeOf.at(value);
-    std::vector<int64_t> list;
-    for (ArrayRef<int> layouts : wanted) {
-      list.push_back(int64_t(layouts.size()));
-      list.insert(list.end(), layouts.begin(), layouts.end());
+  void chooseWays(bool isLimited) {
+    std::map<std::vector<int64_t>, int> numbers;
+    for (Node &node : nodes) {
+      if (!node.value)
+        continue;
+      std::vector<int64_t> key{int64_t(reinterpret_cast<intptr_t>(
+                                   node.value.getType().getAsOpaquePointer())),
+                               node.layouts, node.mayHaveCopies,
+                               llvm::bit_cast<int64_t>(node.runs)};
+      for (const Use &reader : node.readers)
+        llvm::append_values(key, int64_t(reader.node == Use::fixed),
+                            int64_t(reader.list),
+                            llvm::bit_cast<int64_t>(reader.runs));
+      auto [found, isNew] =
+          numbers.try_emplace(std::move(key), int(kinds.size()));
+      if (isNew)
+        kinds.push_back(kindFor(node, isLimited));
+      node.kind = found->second;
     }
-    addEdge(from, reader,
-            {value.getType(), nodes[from].waysNumber,
-             lists.number(std::move(list)), /*isMade=*/false, runs},
-            [&] { return costsOfReading(value, nodes[from], wanted, runs); });
   }
 
-  std::vector<int64_t> costsOfReading(Value value, const Node &node,
-                                      const WantedLayouts &wanted,
-                                      double runs) {
-    std::vector<int64_t> table;
-    for (const ValueWay &way : node.ways)
-      for (ArrayRef<int> layouts : wanted) {
-        double seconds = 0;
-        for (int layout : layouts)
-          seconds += readSeconds(value, way, layout);
-        table.push_back(inPicoseconds(runs * seconds));
+  ValueKind kindFor(const Node &node, bool isLimited) {
+    ValueKind kind;
+    for (int64_t layout : listsOfNumbers[node.layouts])
+      addWays(kind, node, int(layout), isLimited);
+    std::vector<int64_t> list;
+    for (const ValueWay &way : kind.ways)
+      list.insert(list.end(), {way.layout, way.copy});
+    kind.waysNumber = lists.number(std::move(list));
+    return kind;
+  }
+
+  /// The layout alone, and with every copy that can be worth it.
+  void addWays(ValueKind &kind, const Node &node, int layout, bool isLimited) {
+    std::vector<ValueWay> ways{{layout}};
+    if (node.mayHaveCopies)
+      for (int copy : gatheredFrom(layout))
+        ways.push_back({layout, copy});
+    WaysToHold hold;
+    for (const ValueWay &way : ways) {
+      double seconds =
+          way.copy == ValueWay::none
+              ? 0
+              : node.runs * moves.seconds(node.value, layout, way.copy);
+      for (const Use &reader : node.readers)
+        if (reader.node == Use::fixed)
+          forEachWanted(reader.list, [&](ArrayRef<int64_t> wanted) {
+            seconds +=
+                reader.runs * readSeconds(node.value, way, int(wanted.front()));
+          });
+      hold.own.push_back(inPicoseconds(seconds));
+      hold.bytes.push_back(way.copy == ValueWay::none
+                               ? 0
+                               : moves.localBytes(node.value, way.copy));
+    }
+    for (const Use &reader : node.readers)
+      if (reader.node != Use::fixed && ways.size() > 1) {
+        auto &decisions = hold.reading.emplace_back();
+        forEachWanted(reader.list, [&](ArrayRef<int64_t> wanted) {
+          std::vector<int64_t> &costs = decisions.emplace_back();
+          for (const ValueWay &way : ways)
+            costs.push_back(
+                costOfReading(node.value, way, wanted, reader.runs));
+        });
       }
-    return table;
+    std::vector<int64_t> copyBytes = hold.bytes;
+    if (!isLimited)
+      hold.bytes.assign(ways.size(), 0);
+    for (size_t way : neededWays(hold)) {
+      kind.ways.push_back(ways[way]);
+      kind.costs.push_back(hold.own[way]);
+      kind.bytes.push_back(moves.localBytes(node.value, layout));
+      kind.copyBytes.push_back(copyBytes[way]);
+    }
+  }
+
+  /// What a layout becomes if some of its parts are gathered.
+  std::vector<int> gatheredFrom(int number) {
+    const Layout layout = moves.layout(number);
+    SmallVector<std::pair<size_t, size_t>> parts;
+    for (auto [dim, list] : llvm::enumerate(layout.dims))
+      for (size_t at = 0; at < list.size(); ++at)
+        parts.push_back({dim, at});
+    std::vector<int> copies;
+    for (unsigned removed = 1; removed < (1u << parts.size()); ++removed) {
+      Layout copy = Layout::replicated(layout.dims.size());
+      for (auto [bit, part] : llvm::enumerate(parts))
+        if (!(removed >> bit & 1))
+          copy.dims[part.first].push_back(layout.dims[part.first][part.second]);
+      for (AxisParts &list : copy.dims)
+        list = joined(list);
+      copies.push_back(moves.number(copy));
+    }
+    return copies;
+  }
+
+  const ValueKind &kindOf(int node) const { return kinds[nodes[node].kind]; }
+
+  //===--------------------------------------------------------------------===//
+  // Edges
+  //===--------------------------------------------------------------------===//
+
+  void addEdges() {
+    for (auto [first, later] : step::laterParts(main))
+      lieAlike(nodeOf[main.getArgument(first)],
+               nodeOf[main.getArgument(later)]);
+    for (int node = 0; node < int(nodes.size()); ++node) {
+      if (!nodes[node].value)
+        continue;
+      if (nodes[node].maker)
+        addMaker(node);
+      for (const Use &reader : nodes[node].readers)
+        if (reader.node != Use::fixed)
+          addReading(node, reader);
+    }
+  }
+
+  /// Two parts of one tensor have one layout.
+  void lieAlike(int first, int later) {
+    std::vector<int64_t> table;
+    for (const ValueWay &way : kindOf(first).ways)
+      for (const ValueWay &other : kindOf(later).ways)
+        table.push_back(
+            way.layout == other.layout ? 0 : ShardingProblem::forbidden);
+    choice.problem.edges.push_back(
+        {first, later, tables.number(std::move(table))});
+  }
+
+  /// What it takes to bring what an operation makes into the ways of its value.
+  void addMaker(int node) {
+    Value value = nodes[node].value;
+    const Use &maker = *nodes[node].maker;
+    const ValueKind &kind = kindOf(node);
+    auto costs = [&] {
+      std::vector<int64_t> table;
+      for (int64_t number : listsOfNumbers[maker.list]) {
+        const Layout made = moves.layout(int(number));
+        llvm::SmallDenseSet<int> reached;
+        forEachFinished(made, shapeOf(value), [&](const Layout &finished) {
+          reached.insert(moves.number(finished));
+        });
+        for (const ValueWay &way : kind.ways)
+          table.push_back(
+              reached.contains(way.layout)
+                  ? inPicoseconds(maker.runs *
+                                  moves.seconds(value, int(number), way.layout))
+                  : ShardingProblem::forbidden);
+      }
+      return table;
+    };
+    addEdge(maker.node, node,
+            {value.getType(), kind.waysNumber, maker.list, /*isMade=*/true,
+             maker.runs},
+            costs);
+  }
+
+  void addReading(int node, const Use &reader) {
+    Value value = nodes[node].value;
+    const ValueKind &kind = kindOf(node);
+    int list = reader.list;
+    if (nodes[reader.node].value) {
+      WantedLayouts wanted;
+      for (const ValueWay &way : kindOf(reader.node).ways)
+        wanted.push_back({way.layout});
+      list = listOf(wanted);
+    }
+    auto costs = [&] {
+      std::vector<int64_t> table;
+      for (const ValueWay &way : kind.ways)
+        forEachWanted(list, [&](ArrayRef<int64_t> wanted) {
+          table.push_back(costOfReading(value, way, wanted, reader.runs));
+        });
+      return table;
+    };
+    addEdge(
+        node, reader.node,
+        {value.getType(), kind.waysNumber, list, /*isMade=*/false, reader.runs},
+        costs);
   }
 
   /// What decides the costs of an edge. The layers of a model have few.
   struct EdgeKind {
-    Type type;        // of the value
-    int ways, wanted; // numbers of lists
-    bool isMade;      // not read
+    Type type;         // of the value
+    int ways, layouts; // numbers of lists
+    bool isMade;       // not read
     double runs;
 
     auto operator<=>(const EdgeKind &other) const {
-      return std::tuple(type.getAsOpaquePointer(), ways, wanted, isMade,
+      return std::tuple(type.getAsOpaquePointer(), ways, layouts, isMade,
                         runs) <=> std::tuple(other.type.getAsOpaquePointer(),
-                                             other.ways, other.wanted,
+                                             other.ways, other.layouts,
                                              other.isMade, other.runs);
     }
   };
@@ -619,11 +767,6 @@ private:
       choice.problem.edges.push_back({first, second, found->second});
   }
 
-  void addEdge(int first, int second, std::vector<int64_t> table) {
-    choice.problem.edges.push_back(
-        {first, second, tables.number(std::move(table))});
-  }
-
   //===--------------------------------------------------------------------===//
   // Problem and solution
   //===--------------------------------------------------------------------===//
@@ -641,10 +784,13 @@ private:
       ShardingProblem::Node &to = choice.problem.nodes.emplace_back();
       to.begin = node.begin;
       to.end = node.end;
+      if (node.value) {
+        to.costs = kinds[node.kind].costs;
+        to.bytes = kinds[node.kind].bytes;
+        continue;
+      }
       for (double seconds : node.seconds)
         to.costs.push_back(inPicoseconds(seconds));
-      for (const ValueWay &way : node.ways)
-        to.bytes.push_back(moves.localBytes(node.value, way.layout));
       to.bytes.resize(to.costs.size());
     }
     // Copies are there for another time than the values.
@@ -652,19 +798,19 @@ private:
     realEdges = choice.problem.edges.size();
     for (size_t at = 0; at < nodes.size(); ++at) {
       const Node &node = nodes[at];
-      if (llvm::none_of(node.ways, [](const ValueWay &way) {
+      if (!node.value)
+        continue;
+      const ValueKind &kind = kinds[node.kind];
+      if (llvm::none_of(kind.ways, [](const ValueWay &way) {
             return way.copy != ValueWay::none;
           }))
         continue;
       ShardingProblem::Node &to = choice.problem.nodes.emplace_back();
       to.begin = node.firstRead;
       to.end = std::max(lifetimes.lastRead(node.value), node.firstRead);
-      size_t count = node.ways.size();
+      size_t count = kind.ways.size();
       to.costs.resize(count);
-      for (const ValueWay &way : node.ways)
-        to.bytes.push_back(way.copy == ValueWay::none
-                               ? 0
-                               : moves.localBytes(node.value, way.copy));
+      to.bytes = kind.copyBytes;
       auto [same, isNew] = sameWays.try_emplace(count, 0);
       if (isNew)
         same->second = tables.number(equalWays(count));
@@ -783,7 +929,7 @@ private:
   }
 
   const ValueWay &chosenWay(int node) const {
-    return nodes[node].ways[choice.solution.strategies[node]];
+    return kindOf(node).ways[choice.solution.strategies[node]];
   }
 
   /// What a node and its edges cost with another strategy.
@@ -820,8 +966,8 @@ private:
     int64_t cost = costWith(node, choice.solution.strategies[node]);
     reason.moving = double(cost) / choice.costsPerSecond;
     reason.isAsked = asked.arguments[argument.getArgNumber()].has_value();
-    for (size_t way = 0; way < nodes[node].ways.size(); ++way) {
-      int layout = nodes[node].ways[way].layout;
+    for (size_t way = 0; way < kindOf(node).ways.size(); ++way) {
+      int layout = kindOf(node).ways[way].layout;
       double more = double(costWith(node, way) - cost) / choice.costsPerSecond;
       if (layout != own && (!reason.nextBest || more < reason.nextBest->second))
         reason.nextBest = {moves.layout(layout), more};
@@ -836,6 +982,7 @@ private:
   Lifetimes lifetimes;
   LayoutChoice choice;
   std::vector<Node> nodes;
+  std::vector<ValueKind> kinds;
   llvm::DenseMap<Value, int> nodeOf;
   DistinctLists tables;
   std::vector<std::vector<int64_t>> listsOfNumbers;

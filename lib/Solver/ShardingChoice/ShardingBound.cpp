@@ -33,11 +33,12 @@ ShardingBound::ShardingBound(const ShardingGroups &groups) : groups(groups) {
       for (size_t column = 0; column < columns; ++column)
         turned[column * rows + row] =
             static_cast<double>(costs[row * columns + column]);
+    this->rows.push_back(rowsOf(tables[tables.size() - 2], columns));
+    this->rows.push_back(rowsOf(turned, rows));
   }
   for (const ShardingGroups::Edge &edge : groups.edges) {
     const size_t rows = groups.groups[edge.first].costs.size();
     const size_t columns = groups.groups[edge.second].costs.size();
-    passEffort += static_cast<int64_t>(3 * rows * columns);
     now.messages.emplace_back(rows);
     now.messages.emplace_back(columns);
   }
@@ -50,6 +51,25 @@ ShardingBound::ShardingBound(const ShardingGroups &groups) : groups(groups) {
   setPrices(std::vector<double>(groups.rows.size()));
   now.bound = measure();
   best = now;
+}
+
+ShardingBound::Rows ShardingBound::rowsOf(const std::vector<double> &table,
+                                          size_t width) {
+  const auto forbidden = double(ShardingGroups::forbidden);
+  Rows rows;
+  for (size_t at = 0; at < table.size(); at += width) {
+    rows.least.push_back(
+        *std::min_element(table.begin() + at, table.begin() + at + width));
+    for (size_t column = 0; column < width; ++column)
+      if (table[at + column] < forbidden)
+        rows.columns.push_back(static_cast<int32_t>(column));
+    rows.ends.push_back(rows.columns.size());
+  }
+  if (rows.columns.size() > table.size() / 4) {
+    rows.columns = {};
+    rows.ends.clear();
+  }
+  return rows;
 }
 
 void ShardingBound::setPrices(const std::vector<double> &prices) {
@@ -65,6 +85,51 @@ void ShardingBound::addMessages(int32_t group,
     for (size_t i = 0; i < costs.size(); ++i)
       costs[i] += message[i];
   }
+}
+
+/// A number takes about as long as three of the search.
+static constexpr int64_t effortPerNumber = 3;
+
+/// Sets per column the least of the rows beyond what these keep back.
+void ShardingBound::passOn(const std::vector<double> &table, const Rows &rows,
+                           const std::vector<double> &back,
+                           std::vector<double> &on) {
+  const size_t width = on.size();
+  std::fill(on.begin(), on.end(), 4e18);
+  if (!rows.ends.empty()) {
+    size_t at = 0;
+    for (size_t row = 0; row < back.size(); ++row)
+      for (; at < rows.ends[row]; ++at) {
+        double &target = on[rows.columns[at]];
+        target =
+            std::min(target, table[row * width + rows.columns[at]] - back[row]);
+      }
+    effort += effortPerNumber * static_cast<int64_t>(at + width);
+    return;
+  }
+  // A row whose least number is above all columns changes none. The row with
+  // the least one leaves few of the others.
+  size_t first = 0;
+  for (size_t row = 1; row < back.size(); ++row)
+    if (rows.least[row] - back[row] < rows.least[first] - back[first])
+      first = row;
+  double most = 4e18;
+  size_t taken = 0;
+  auto take = [&](size_t row) {
+    if (rows.least[row] - back[row] >= most)
+      return;
+    const double kept = back[row];
+    const double *from = table.data() + row * width;
+    for (size_t column = 0; column < width; ++column)
+      on[column] = std::min(on[column], from[column] - kept);
+    if (taken++ % 8 == 0)
+      most = *std::max_element(on.begin(), on.end());
+  };
+  take(first);
+  for (size_t row = 0; row < back.size(); ++row)
+    if (row != first)
+      take(row);
+  effort += effortPerNumber * static_cast<int64_t>(taken * width + back.size());
 }
 
 /// Every group takes its share of what it costs back into each edge to a group
@@ -83,20 +148,11 @@ void ShardingBound::pass(bool forwards) {
           now.messages[2 * link.edge + (link.isFirst ? 0 : 1)];
       std::vector<double> &on =
           now.messages[2 * link.edge + (link.isFirst ? 1 : 0)];
-      const double *table =
-          (link.isFirst ? this->table(link.edge) : turned(link.edge)).data();
-      const size_t width = on.size();
-      for (size_t row = 0; row < sum.size(); ++row, table += width) {
-        const double kept = back[row] - shares[group] * sum[row];
-        back[row] = kept;
-        double *target = on.data();
-        if (row == 0)
-          for (size_t column = 0; column < width; ++column)
-            target[column] = table[column] - kept;
-        else
-          for (size_t column = 0; column < width; ++column)
-            target[column] = std::min(target[column], table[column] - kept);
-      }
+      for (size_t row = 0; row < sum.size(); ++row)
+        back[row] -= shares[group] * sum[row];
+      passOn(link.isFirst ? table(link.edge) : turned(link.edge),
+             rows[2 * groups.edges[link.edge].table + (link.isFirst ? 0 : 1)],
+             back, on);
       // A number that all messages of an edge share is moved back, so that the
       // messages stay small.
       const double shared = *std::min_element(on.begin(), on.end());
@@ -164,12 +220,12 @@ std::vector<double> ShardingBound::excess() const {
   return excess;
 }
 
-void ShardingBound::improve(int64_t effort, double above) {
+void ShardingBound::improve(int64_t mostEffort, double above) {
+  const int64_t end = effort + mostEffort;
   // Messages alone until they settle, then prices with them.
   auto bothWays = [&] {
     pass(true);
     pass(false);
-    effort -= passEffort;
   };
   auto keepBetter = [&] {
     now.bound = measure();
@@ -179,14 +235,14 @@ void ShardingBound::improve(int64_t effort, double above) {
     best = now;
     return true;
   };
-  for (double before = best.bound; effort > 0; before = best.bound) {
+  for (double before = best.bound; effort < end; before = best.bound) {
     for (int i = 0; i < 8; ++i)
       bothWays();
     if (!keepBetter() || best.bound - before < 1e-4 * (above - before))
       break;
   }
   if (groups.rows.empty()) {
-    while (effort > 0) {
+    while (effort < end) {
       for (int i = 0; i < 8; ++i)
         bothWays();
       if (!keepBetter())
@@ -200,7 +256,7 @@ void ShardingBound::improve(int64_t effort, double above) {
   double length = 0.5;
   bool isNear = above > 1.2 * best.bound;
   int worse = 0;
-  while (effort > 0) {
+  while (effort < end) {
     std::vector<double> step = direction;
     double square = 0;
     for (size_t row = 0; row < step.size(); ++row) {

@@ -54,9 +54,22 @@ private:
     double bound = 0;
   };
 
+  /// What tells which numbers of a table need not be looked at.
+  struct Rows {
+    /// The least number of each row.
+    std::vector<double> least;
+    /// Where a table forbids most pairs, the columns that each row permits, and
+    /// where those of the next row begin.
+    std::vector<int32_t> columns;
+    std::vector<size_t> ends;
+  };
+
+  static Rows rowsOf(const std::vector<double> &table, size_t width);
   void setPrices(const std::vector<double> &prices);
   void addMessages(int32_t group, std::vector<double> &costs) const;
   void pass(bool forwards);
+  void passOn(const std::vector<double> &table, const Rows &rows,
+              const std::vector<double> &back, std::vector<double> &on);
   double measure() const;
   /// Per row, what the cheapest label of each group takes beyond the capacity.
   std::vector<double> excess() const;
@@ -64,8 +77,10 @@ private:
   const ShardingGroups &groups;
   /// Those of the groups, and turned.
   std::vector<std::vector<double>> tables;
-  /// What one pass in both directions looks at.
-  int64_t passEffort = 1;
+  /// Of `tables`.
+  std::vector<Rows> rows;
+  /// How many numbers of tables were looked at.
+  int64_t effort = 0;
   std::vector<double> shares;
   /// Per group and label, with prices.
   std::vector<std::vector<double>> costs;

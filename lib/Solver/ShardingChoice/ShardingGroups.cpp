@@ -12,6 +12,14 @@
 using namespace tenon;
 using namespace tenon::solver;
 
+/// The table of an edge between two strategies.
+static int64_t costBetween(const ShardingProblem &problem,
+                           const ShardingProblem::Edge &edge, int32_t first,
+                           int32_t second) {
+  const size_t width = problem.nodes[edge.second].costs.size();
+  return problem.tables[edge.table][size_t(first) * width + size_t(second)];
+}
+
 namespace {
 
 using Group = ShardingGroups::Group;
@@ -76,9 +84,8 @@ public:
   /// The table of an edge between two labels.
   int64_t cost(const ShardingProblem::Edge &edge, size_t first,
                size_t second) const {
-    const size_t width = problem.nodes[edge.second].costs.size();
-    return problem.tables[edge.table][strategies(edge.first)[first] * width +
-                                      strategies(edge.second)[second]];
+    return costBetween(problem, edge, strategies(edge.first)[first],
+                       strategies(edge.second)[second]);
   }
 
 private:
@@ -441,10 +448,9 @@ static void addEdges(const ShardingProblem &problem, std::vector<Group> &groups,
       places[member.node] = {static_cast<int32_t>(group), &member};
   auto cost = [&](const ShardingProblem::Edge &edge, size_t first,
                   size_t second) {
-    const size_t width = problem.nodes[edge.second].costs.size();
-    return problem.tables[edge.table]
-                         [places[edge.first].member->strategies[first] * width +
-                          places[edge.second].member->strategies[second]];
+    return costBetween(problem, edge,
+                       places[edge.first].member->strategies[first],
+                       places[edge.second].member->strategies[second]);
   };
   struct Between {
     int32_t first;
