@@ -17,7 +17,6 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,14 +41,7 @@ SmallVector<int64_t> extentsOf(ArrayRef<Interval> box) {
   return llvm::map_to_vector(box, [](Interval i) { return i.size(); });
 }
 
-/// The elements that a slice reads, if it leaves out none between them.
-Box boxOf(SliceOp slice) {
-  Box box;
-  for (auto [start, limit] :
-       llvm::zip_equal(slice.getStartIndices(), slice.getLimitIndices()))
-    box.push_back({start, limit});
-  return box;
-}
+/// Whether a slice leaves out no elements between the first and the last.
 bool isBox(SliceOp slice) {
   return llvm::all_of(slice.getStrides(),
                       [](int64_t stride) { return stride == 1; });
@@ -73,7 +65,7 @@ private:
   Value sliceAgain(SliceOp op, const PartialOperation &how);
   Value padAgain(PadOp op, const PartialOperation &how);
 
-  /// Elements of a value of the block as it was, at the place of the builder.
+  /// Elements of a value of the block as it was.
   Value take(Value value, const Box &box, Location location);
   Value slice(Value tensor, const Box &box, Location location);
   /// What `part` has of the elements in `box`, and zeros.
@@ -146,12 +138,8 @@ Value Rewriter::take(Value value, const Box &box, Location location) {
   for (const Part &before : taken[value])
     if (before.box == box)
       return before.tensor;
-  Value result;
-  if (found == parts.end()) {
-    result = slice(value, box, location);
-  } else {
-    result = padded(found->second, box, location);
-  }
+  Value result = found == parts.end() ? slice(value, box, location)
+                                      : padded(found->second, box, location);
   taken[value].push_back({result, box});
   return result;
 }
@@ -160,7 +148,9 @@ Value Rewriter::sliceAgain(SliceOp op, const PartialOperation &how) {
   Value from =
       take(op.getOperand(),
            operandPart(how.loops, 0, how.rounds, op.getOperand()), op.getLoc());
-  // What is left are steps of more than one element.
+  if (isBox(op))
+    return from;
+  // Dimensions without a loop still have to be cut.
   SmallVector<int64_t> starts(op.getStartIndices()),
       limits(op.getLimitIndices());
   for (auto [dim, of] : llvm::enumerate(how.loops.operands[0]))
@@ -168,8 +158,6 @@ Value Rewriter::sliceAgain(SliceOp op, const PartialOperation &how) {
       starts[dim] = 0;
       limits[dim] = shapeOf(from)[dim];
     }
-  if (isBox(op))
-    return from;
   Box box = resultPart(how.loops, 0, how.rounds, op);
   return SliceOp::create(builder, op.getLoc(),
                          op.getType().clone(extentsOf(box)), from, starts,

@@ -11,7 +11,6 @@
 
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/Shapes.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/StochasticRounding.h"
 
@@ -278,6 +277,14 @@ Box operandPart(const OperationLoops &loops, unsigned operand,
 Box resultPart(const OperationLoops &loops, unsigned result,
                ArrayRef<Interval> rounds, Value tensor) {
   return partOf(loops.results[result], rounds, tensor);
+}
+
+Box boxOf(SliceOp slice) {
+  Box box;
+  for (auto [start, limit] :
+       llvm::zip_equal(slice.getStartIndices(), slice.getLimitIndices()))
+    box.push_back({start, limit});
+  return box;
 }
 
 //===----------------------------------------------------------------------===//

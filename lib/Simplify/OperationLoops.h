@@ -15,6 +15,8 @@
 #ifndef TENON_LIB_SIMPLIFY_OPERATIONLOOPS_H
 #define TENON_LIB_SIMPLIFY_OPERATIONLOOPS_H
 
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -77,6 +79,9 @@ Box operandPart(const OperationLoops &loops, unsigned operand,
 /// What `rounds` writes of a result.
 Box resultPart(const OperationLoops &loops, unsigned result,
                llvm::ArrayRef<Interval> rounds, mlir::Value tensor);
+
+/// From the first to the last element that a slice reads.
+Box boxOf(stablehlo::SliceOp slice);
 
 /// The part of a tensor outside of which all is zero; null if that is not
 /// known.

@@ -8,7 +8,6 @@
 #include "PartsRead.h"
 
 #include "tenon/Analysis/Shapes.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
 
 using namespace mlir;
@@ -82,11 +81,7 @@ std::optional<Box> Finder::readBy(OpOperand &use) const {
   auto slice = dyn_cast<SliceOp>(reader);
   if (!slice || reader->getBlock() != &block)
     return std::nullopt;
-  Box box;
-  for (auto [start, limit] :
-       llvm::zip_equal(slice.getStartIndices(), slice.getLimitIndices()))
-    box.push_back({start, limit});
-  return box;
+  return boxOf(slice);
 }
 
 Finder::Read Finder::readOf(Value value) const {
