@@ -250,9 +250,10 @@ class ComputeReadParts
     : public simplify::impl::ComputeReadPartsPassBase<ComputeReadParts> {
   void runOnOperation() override {
     bool changed = false;
-    getOperation()->walk([&](func::FuncOp function) {
+    getOperation()->walk<WalkOrder::PreOrder>([&](func::FuncOp function) {
       if (!function.isDeclaration())
         changed |= computeReadParts(function.getBody().front());
+      return WalkResult::skip();
     });
     if (!changed)
       markAllAnalysesPreserved();
