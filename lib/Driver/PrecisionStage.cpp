@@ -23,6 +23,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <optional>
 #include <utility>
 
 using namespace mlir;
@@ -250,47 +251,56 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   Outlook asItIs;
   if (ExitCode code = lookAhead(step.clone(), asItIs); code != exitOk)
     return code;
-  Choice best{step.clone(), {}, {}};
-  if (ExitCode code =
-          lower(*best.lowered, asItIs, {}, /*keepWide=*/false, best.report);
-      code != exitOk)
-    return code;
-  if (ExitCode code = lookBeside(best.lowered, best.outlook); code != exitOk)
-    return code;
-  const double wideSeconds = best.report.wideSeconds;
   // Narrow values change what is worth joining, so a choice is made anew with
-  // the kernels that the last one leads to, as long as that makes groups
-  // quicker. What would make them slower stays as it is, and so the last choice
-  // is the one whose kernels it is made with.
-  constexpr size_t mostTried = 3;
-  std::vector<precision::FormatReport> slower;
-  precision::SettledFormats settled;
-  while (true) {
-    Choice next{step.clone(), {}, {}};
-    if (ExitCode code = lower(*next.lowered, best.outlook, settled,
-                              /*keepWide=*/false, next.report);
+  // the kernels that the last one leads to, as long as its groups are not
+  // slower.
+  constexpr size_t mostChoices = 3;
+  constexpr double nearlyEqual = 1.01;
+  std::vector<Choice> choices;
+  size_t quickest = 0;
+  // What was chosen with the kernels of the quickest.
+  std::optional<precision::FormatReport> next;
+  do {
+    Choice choice{step.clone(), {}, {}};
+    if (ExitCode code = lower(*choice.lowered,
+                              choices.empty() ? asItIs : choices.back().outlook,
+                              {}, /*keepWide=*/false, choice.report);
         code != exitOk)
       return code;
-    auto isOf = [&](const precision::FormatReport &known) {
-      return haveSameFormats(known, next.report);
-    };
-    if (isOf(best.report)) {
-      best.report = std::move(next.report);
+    if (llvm::any_of(choices, [&](const Choice &known) {
+          return haveSameFormats(known.report, choice.report);
+        })) {
+      next = std::move(choice.report);
       break;
     }
-    if (settled.empty() && slower.size() + 1 < mostTried &&
-        llvm::none_of(slower, isOf)) {
-      if (ExitCode code = lookBeside(next.lowered, next.outlook);
-          code != exitOk)
-        return code;
-      if (next.outlook.seconds < best.outlook.seconds) {
-        slower.push_back(std::move(best.report));
-        best = std::move(next);
-        continue;
-      }
-    }
-    settle(best.report, next.report, settled);
+    if (ExitCode code = lookBeside(choice.lowered, choice.outlook);
+        code != exitOk)
+      return code;
+    choices.push_back(std::move(choice));
+    if (choices.back().outlook.seconds < choices[quickest].outlook.seconds)
+      quickest = choices.size() - 1;
+  } while (choices.size() < mostChoices &&
+           choices.back().outlook.seconds <=
+               nearlyEqual * choices[quickest].outlook.seconds);
+  const double wideSeconds = choices.front().report.wideSeconds;
+  // The last cut is made with the kernels of the quickest choice, and finds it:
+  // what it would have otherwise leads to kernels that are slower, or that
+  // nobody has seen, and stays as it is.
+  if (quickest + 1 < choices.size())
+    next = std::move(choices[quickest + 1].report);
+  Choice best = std::move(choices[quickest]);
+  precision::SettledFormats settled;
+  while (!next || !haveSameFormats(best.report, *next)) {
+    if (next)
+      settle(best.report, *next, settled);
+    next.emplace();
+    OwningOpRef<ModuleOp> again = step.clone();
+    if (ExitCode code =
+            lower(*again, best.outlook, settled, /*keepWide=*/false, *next);
+        code != exitOk)
+      return code;
   }
+  best.report = std::move(*next);
   // The model charges bytes, and kernels that cast; what grouping makes of the
   // choice may still take longer than f32. What a policy asks for is kept, and
   // what groups XLA makes nobody knows. Only the policy bf16-state makes
