@@ -32,6 +32,8 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/Hashing.h"
 
+#include <memory>
+
 namespace tenon::memory {
 #define GEN_PASS_DEF_GATHERLAUNCHESPASS
 #include "tenon/Memory/Passes.h.inc"
@@ -222,28 +224,41 @@ struct GatherLaunches
     func::FuncOp function = getOperation();
     if (function.isDeclaration())
       return;
+    Placed placed{std::make_unique<BufferClasses>(function)};
+    placed.arena = arenaOf(*placed.buffers);
     // What stays alone in the order that was found moves in that one.
-    reorder(function, &Gathering::gather);
-    reorder(function, &Gathering::gatherAlone);
+    reorder(function, &Gathering::gather, placed);
+    reorder(function, &Gathering::gatherAlone, placed);
   }
 
 private:
+  /// What the order of operations makes of their values.
+  struct Placed {
+    std::unique_ptr<BufferClasses> buffers;
+    int64_t arena = 0;
+  };
+
   /// Puts operations into the order that `find` finds.
-  static void reorder(func::FuncOp function, void (Gathering::*find)()) {
+  static void reorder(func::FuncOp function, void (Gathering::*find)(),
+                      Placed &placed) {
     Block &block = function.getBody().front();
-    const BufferClasses buffers(function);
-    OrderingModel model(block, buffers);
+    OrderingModel model(block, *placed.buffers);
     const Launches launches(block);
-    const int64_t given = arenaOf(buffers);
     const int64_t peak = BlockOrder(model.problem()).peak();
     // What is live is not all: results take the place of operands, and an order
     // may leave gaps. Then less has to do.
     for (int64_t percent : {100, 95, 90, 80, 70, 60, 50, 30, 0}) {
       Gathering gathering(model.problem(), launches, peak * percent / 100);
       (gathering.*find)();
-      model.apply(gathering.operations());
-      if (arenaOf(BufferClasses(function)) <= given)
+      if (llvm::is_sorted(gathering.operations()))
         return;
+      model.apply(gathering.operations());
+      Placed moved{std::make_unique<BufferClasses>(function)};
+      moved.arena = arenaOf(*moved.buffers);
+      if (moved.arena <= placed.arena) {
+        placed = std::move(moved);
+        return;
+      }
       model.restore();
     }
   }
