@@ -152,25 +152,26 @@ static const OperationTrait *traitOf(Operation *op) {
   return entry->second;
 }
 
+/// Only between types of one width is there an element for each.
+static bool convertsEachElement(Operation *op) {
+  return isa<stablehlo::BitcastConvertOp>(op) &&
+         cast<RankedTensorType>(op->getOperand(0).getType()).getShape() ==
+             cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+}
+
 OperationClass tenon::classify(Operation *op) {
-  // Only between types of one width is there an element for each.
-  if (isa<stablehlo::BitcastConvertOp>(op) &&
-      cast<RankedTensorType>(op->getOperand(0).getType()).getShape() ==
-          cast<RankedTensorType>(op->getResult(0).getType()).getShape())
-    return OperationClass::pointwise;
   if (const OperationTrait *trait = traitOf(op))
     return trait->operationClass;
+  if (convertsEachElement(op))
+    return OperationClass::pointwise;
   if (reducedDimensions(op))
     return OperationClass::reduction;
   return OperationClass::generic;
 }
 
 bool tenon::isExpensive(Operation *op) {
-  if (classify(op) == OperationClass::pointwise &&
-      isa<stablehlo::BitcastConvertOp>(op))
-    return false;
   const OperationTrait *trait = traitOf(op);
-  return !trait || trait->expensive;
+  return trait ? trait->expensive : !convertsEachElement(op);
 }
 
 bool tenon::isPointOperation(Operation *op) {
