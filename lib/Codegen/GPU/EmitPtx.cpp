@@ -9,6 +9,7 @@
 #include "GpuKernelBuilder.h"
 #include "HoistedConstants.h"
 #include "JointKernel.h"
+#include "NamedConstants.h"
 
 #include "tenon/Analysis/SourceText.h"
 #include "tenon/Codegen/GPU/GpuSchedules.h"
@@ -218,8 +219,11 @@ static std::string joinTexts(ArrayRef<std::string> texts) {
   return joined;
 }
 
-/// The text of all functions with a symbol, each as if it were alone.
-static FailureOr<std::string> writePtx(ModuleOp module, const GpuTarget &target,
+/// The text of all functions with a symbol, each as if it were alone. What is
+/// kept has names for the numbers of the user's program.
+static FailureOr<std::string> writePtx(ModuleOp module,
+                                       ArrayRef<PtxKernel> kernels,
+                                       const GpuTarget &target,
                                        const PtxWork &work) {
   constexpr uint64_t mostKept = uint64_t(1) << 28;
   const format::CacheFolder kept(work.cache, ".ptx", mostKept);
@@ -229,12 +233,19 @@ static FailureOr<std::string> writePtx(ModuleOp module, const GpuTarget &target,
           : compilerIdentity() + std::string(target.architecture->name) + "\n" +
                 std::string(name(target.subnormals)) + "\n";
   SymbolTable symbols(module);
+  llvm::StringMap<ArrayRef<uint32_t>> constants;
+  for (const PtxKernel &kernel : kernels)
+    constants[kernel.symbol] = kernel.constants;
   std::vector<std::string> texts, missing, keys;
-  SmallVector<size_t> places; // of what is missing
+  std::vector<std::vector<uint32_t>> numbers; // of each text
+  SmallVector<size_t> places;                 // of what is missing
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr(kernelSymbolAttribute))
+    auto symbol = function->getAttrOfType<StringAttr>(kernelSymbolAttribute);
+    if (!symbol)
       continue;
-    std::string bytecode = bytecodeOf(*moduleOf(function, symbols));
+    OwningOpRef<ModuleOp> alone = moduleOf(function, symbols);
+    numbers.push_back(nameConstants(*alone, constants.lookup(symbol)));
+    std::string bytecode = bytecodeOf(*alone);
     std::string key = kept.isNone() ? "" : kind + bytecode;
     if (auto known = kept.find(key)) {
       texts.emplace_back(reinterpret_cast<const char *>(known->data()),
@@ -264,6 +275,8 @@ static FailureOr<std::string> writePtx(ModuleOp module, const GpuTarget &target,
   kept.keep(toKeep);
   if (!ok)
     return failure();
+  for (auto [text, each] : llvm::zip_equal(texts, numbers))
+    text = numberConstants(text, each);
   return joinTexts(texts);
 }
 
@@ -383,7 +396,7 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
 
   compareWide(*module);
   widenByBits(*module);
-  auto text = writePtx(*module, target, work);
+  auto text = writePtx(*module, result.kernels, target, work);
   if (failed(text))
     return failure();
   result.text = std::move(*text);

@@ -9,7 +9,6 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/Endian.h"
@@ -46,60 +45,28 @@ static uint32_t placeholderOf(size_t number) {
   return first + uint32_t(number);
 }
 
-/// Whether the line is an instruction of f32 that takes a register wherever it
-/// takes a number.
-static bool takesRegisters(llvm::StringRef line) {
-  llvm::StringRef operation = line.ltrim('\t').take_until(
-      [](char each) { return each == ' ' || each == '\t'; });
-  return operation.ends_with(".f32") &&
-         llvm::any_of(
-             llvm::ArrayRef<llvm::StringRef>{"add.", "sub.", "mul.", "fma.",
-                                             "div."},
-             [&](llvm::StringRef each) { return operation.starts_with(each); });
-}
-
 std::string HoistedConstants::hoist(llvm::StringRef body,
                                     const PtxKernel &kernel) {
-  constexpr llvm::StringLiteral prefix = "0f"; // of an f32, before 8 digits
+  constexpr llvm::StringLiteral move = "\tmov.b32 \t", number = ", 0f";
   constexpr size_t digits = 8;
-  llvm::SetVector<uint32_t> used;
   std::string lines;
-  while (!body.empty()) {
-    auto [line, rest] = body.split('\n');
-    const bool hasEnd = line.size() < body.size();
-    body = rest;
-    if (takesRegisters(line)) {
-      for (size_t at; (at = line.find(prefix)) != llvm::StringRef::npos;) {
-        uint32_t bits = 0;
-        lines += line.take_front(at);
-        llvm::StringRef number = line.substr(at + prefix.size(), digits);
-        if (!number.getAsInteger(16, bits) &&
-            llvm::is_contained(kernel.constants, bits)) {
-          used.insert(bits);
-          const auto place = llvm::find(used, bits) - used.begin();
-          lines += "%held" + std::to_string(place);
-        } else {
-          lines += line.substr(at, prefix.size() + digits);
-        }
-        line =
-            line.drop_front(std::min(line.size(), at + prefix.size() + digits));
-      }
+  for (bool isFirst = true; auto line : llvm::split(body, '\n')) {
+    lines += std::exchange(isFirst, false) ? "" : "\n";
+    uint32_t bits = 0;
+    auto [filled, value] = line.split(number);
+    if (!filled.consume_front(move) ||
+        value.take_front(digits).getAsInteger(16, bits) ||
+        !llvm::is_contained(kernel.constants, bits)) {
+      lines += line;
+      continue;
     }
-    lines += line;
-    if (hasEnd)
-      lines += '\n';
-  }
-  if (used.empty())
-    return lines;
-  std::string loads =
-      "\n\t.reg .b32 %held<" + std::to_string(used.size()) + ">;";
-  for (auto [place, bits] : llvm::enumerate(used)) {
-    loads += "\n\tld.const.b32 %held" + std::to_string(place) + ", [" +
-             arraySymbol.str() + "+" +
-             std::to_string(values.size() * sizeof(uint32_t)) + "];";
+    const size_t offset = values.size() * sizeof(bits);
+    lines += ("\tld.const.b32 \t" + filled + ", [" + arraySymbol + "+" +
+              llvm::Twine(offset) + "];")
+                 .str();
     values.push_back(bits);
   }
-  return loads + lines;
+  return lines;
 }
 
 HoistedConstants::HoistedConstants(llvm::StringRef ptx,

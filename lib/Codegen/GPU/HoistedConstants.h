@@ -1,17 +1,17 @@
 //===- HoistedConstants.h - Numbers of a step beside its machine code -----===//
 //
 // A learning rate, a decay or an epsilon stands in the text of every kernel
-// that uses it, and the assembler takes seconds. So it is given a text that
-// reads such numbers from constant memory, where they cost what they cost in an
-// instruction, and the numbers are written into what it makes of that. A step
-// with other numbers has the same text, whose machine code may be known:
+// that uses it, in front of all else (NamedConstants.h), and the assembler
+// takes seconds. So it is given a text that reads such numbers from constant
+// memory, where they cost what they cost in an instruction, and the numbers are
+// written into what it makes of that. A step with other numbers has the same
+// text, whose machine code may be known:
 //
-//     mul.rn.f32 %r2, %r1, 0f3F733333;
+//     mov.b32 %r1, 0f3F733333;
 //
 // becomes, with `.visible .const .align 4 .b32 constants[1] = {...};`,
 //
-//     ld.const.b32 %held0, [constants+0];
-//     mul.rn.f32 %r2, %r1, %held0;
+//     ld.const.b32 %r1, [constants+0];
 //
 // Operands come from there at the rate of registers, and each instruction
 // rounds as before. PTX in a file keeps its numbers.

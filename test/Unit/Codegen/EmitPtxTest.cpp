@@ -105,6 +105,30 @@ TEST_F(EmitPtx, NamesTheTarget) {
   }
 }
 
+TEST_F(EmitPtx, NumbersOfTheProgramStandInOnePlace) {
+  // The square of the second one is infinite, and no code may know that.
+  auto textWith = [&](const std::string &number) {
+    return emit(R"(
+  func.func private @kernel(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+    %c = stablehlo.constant dense<)" +
+                number + R"(> : tensor<4096xf32>
+    %0 = stablehlo.subtract %x, %c : tensor<4096xf32>
+    %1 = stablehlo.multiply %c, %c : tensor<4096xf32>
+    %2 = stablehlo.maximum %0, %c : tensor<4096xf32>
+    %3 = stablehlo.divide %2, %1 : tensor<4096xf32>
+    return %3 : tensor<4096xf32>
+  })")
+        .text;
+  };
+  std::string text = textWith("3.000000e-01");
+  ASSERT_EQ(complaint, "");
+  const std::string number = "0f3E99999A";
+  ASSERT_EQ(count(text, number), 1u) << text;
+  EXPECT_EQ(count(text, "inline asm"), 0u) << text;
+  text.replace(text.find(number), number.size(), "0f7149F2CA");
+  EXPECT_EQ(textWith("1.000000e+30"), text);
+}
+
 TEST_F(EmitPtx, RefusesFunctionsOfDouble) {
   emit(R"(
   func.func private @kernel(%x: tensor<8xf64>) -> tensor<8xf64> {
