@@ -38,6 +38,11 @@ static std::set<Costs> distinctDecisions(const std::vector<Costs> &decisions) {
 /// too much to look at.
 static std::optional<std::set<Costs>>
 sumsOf(const Costs &own, const std::vector<std::set<Costs>> &readers) {
+  size_t most = 1;
+  for (const std::set<Costs> &decisions : readers)
+    most = std::min(mostSums + 1, most * decisions.size());
+  if (most > mostSums)
+    return std::nullopt;
   std::set<Costs> sums{own};
   for (const std::set<Costs> &decisions : readers) {
     std::set<Costs> more;
@@ -47,8 +52,6 @@ sumsOf(const Costs &own, const std::vector<std::set<Costs>> &readers) {
         for (size_t way = 0; way < both.size(); ++way)
           both[way] += costs[way];
         more.insert(std::move(both));
-        if (more.size() > mostSums)
-          return std::nullopt;
       }
     sums = std::move(more);
   }

@@ -70,7 +70,9 @@ private:
   void pass(bool forwards);
   void passOn(const std::vector<double> &table, const Rows &rows,
               const std::vector<double> &back, std::vector<double> &on);
-  double measure() const;
+  /// Of messages that no pass has changed yet, or after passes in both
+  /// directions.
+  double measure(bool isPassedOn) const;
   /// Per row, what the cheapest label of each group takes beyond the capacity.
   std::vector<double> excess() const;
 

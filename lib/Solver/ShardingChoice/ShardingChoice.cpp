@@ -83,6 +83,14 @@ static void certify(const ShardingGroups &groups, const ShardingBound &bound,
         list.back() += __int128(run.bytes) * (sums[run.end] - sums[run.begin]);
     }
   }
+  // Layers share tables: the least of a row says which ones matter.
+  std::vector<std::vector<int64_t>> leastOfRows;
+  for (const ShardingGroups::Table &table : groups.tables) {
+    std::vector<int64_t> &least = leastOfRows.emplace_back();
+    for (auto row = table.costs.begin(); row != table.costs.end();
+         row += int64_t(table.columns))
+      least.push_back(*std::min_element(row, row + int64_t(table.columns)));
+  }
   for (size_t i = 0; i < groups.edges.size(); ++i) {
     const ShardingGroups::Edge &edge = groups.edges[i];
     const std::vector<int64_t> &costsOfPairs = groups.tables[edge.table].costs;
@@ -93,9 +101,15 @@ static void certify(const ShardingGroups &groups, const ShardingBound &bound,
       messages.toFirst.push_back(rounded(message));
     for (double message : bound.toSecond(i))
       messages.toSecond.push_back(rounded(message));
+    const int64_t most =
+        *std::max_element(messages.toSecond.begin(), messages.toSecond.end());
     std::optional<__int128> least;
     for (size_t row = 0; row < messages.toFirst.size(); ++row) {
       costs[edge.first][row] += messages.toFirst[row];
+      if (least && __int128(leastOfRows[edge.table][row]) * solution.scale -
+                           messages.toFirst[row] - most >=
+                       *least)
+        continue;
       for (size_t column = 0; column < messages.toSecond.size(); ++column) {
         const __int128 cost =
             __int128(costsOfPairs[row * messages.toSecond.size() + column]) *
