@@ -7,6 +7,7 @@
 
 #include "FormatClasses.h"
 
+#include "HeldSums.h"
 #include "LossScale.h"
 
 #include "tenon/Analysis/Shapes.h"
@@ -269,6 +270,8 @@ private:
     followUpdates(op);
     sharedFactors.add(op);
     Wish wish = policy.of(op);
+    for (Value sum : heldSums(op))
+      keepWide(sum, "a sum is held in f32 until its last term is added");
     for (Value result : op->getResults()) {
       if (!known(result))
         continue;

@@ -8,7 +8,8 @@
 
 #include "tenon/Precision/Passes.h"
 
-#include "tenon/Analysis/Windows.h"
+#include "HeldSums.h"
+
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -31,67 +32,20 @@ bool isNarrowFloat(Value value) {
   return element.isBF16() || element.isF16();
 }
 
-/// Whether one of the operation's regions adds.
-bool adds(Operation *op) {
-  return op->walk([](stablehlo::AddOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
-/// What lies behind conversions and movements of elements.
-Value source(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<stablehlo::ConvertOp, stablehlo::ReshapeOp, stablehlo::TransposeOp,
-             stablehlo::OptimizationBarrierOp>(op) ||
-        op->getNumOperands() != 1)
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 /// Whether a value was a number of 16 bits on the way from its source.
 bool isRounded(Value value) {
   for (;;) {
     if (isNarrowFloat(value))
       return true;
     Operation *op = value.getDefiningOp();
-    if (!op || value == source(value))
+    if (!op || value == behindMovement(value))
       return false;
     value = op->getOperand(0);
   }
 }
 
-/// Partial sums that were rounded, added up once more.
-bool addsRoundedSums(stablehlo::ReduceOp reduce) {
-  return adds(reduce) && llvm::any_of(reduce.getInputs(), [](Value input) {
-           auto partial = source(input).getDefiningOp<stablehlo::ReduceOp>();
-           return partial && adds(partial) && isRounded(input);
-         });
-}
-
-/// Whether a round adds something to a 16-bit value that the loop carries.
-bool carriesNarrowSum(stablehlo::WhileOp loop) {
-  Block &body = loop.getBody().front();
-  for (auto [argument, next] : llvm::zip_equal(
-           body.getArguments(), body.getTerminator()->getOperands()))
-    if (isNarrowFloat(argument))
-      if (auto add = source(next).getDefiningOp<stablehlo::AddOp>())
-        if (source(add.getLhs()) == argument ||
-            source(add.getRhs()) == argument)
-          return true;
-  return false;
-}
-
 bool isNarrowSum(Operation *op) {
-  if (auto pool = dyn_cast<stablehlo::SelectAndScatterOp>(op))
-    return isNarrowFloat(pool.getResult()) && adds(op) && !placesElements(pool);
-  if (isa<stablehlo::ScatterOp>(op))
-    return llvm::any_of(op->getResults(), isNarrowFloat) && adds(op);
-  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
-    return addsRoundedSums(reduce);
-  if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
-    return carriesNarrowSum(loop);
-  return false;
+  return llvm::any_of(heldSums(op), isRounded);
 }
 
 /// Follows a device program.
@@ -212,7 +166,7 @@ private:
     };
     for (auto reduce : kernel.getOps<stablehlo::ReduceOp>())
       if (adds(reduce) && llvm::any_of(reduce.getInputs(), [&](Value input) {
-            return isRoundedArgument(source(input));
+            return isRoundedArgument(behindMovement(input));
           }))
         return reduce;
     auto inPlace =
@@ -221,7 +175,7 @@ private:
     SmallVector<std::pair<Value, bool>> written;
     for (auto [index, result] :
          llvm::enumerate(kernel.front().getTerminator()->getOperands())) {
-      Value from = source(result);
+      Value from = behindMovement(result);
       auto sum = from.getDefiningOp<stablehlo::ReduceOp>();
       written.push_back(
           {slices[inPlace && inPlace[index] >= 0 ? unsigned(inPlace[index])
