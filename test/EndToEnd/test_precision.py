@@ -255,6 +255,39 @@ def test_text_between_stages(steps: Steps, tmp_path: Path) -> None:
     assert "--precision-policy is read by the stage precision" in said
 
 
+ADDS_IN_ROUNDS = """
+func.func @main(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %start = stablehlo.multiply %y, %y : tensor<512x512xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %sum = %start) : tensor<i32>, tensor<512x512xf32>
+  cond {
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %more = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %a = stablehlo.multiply %x, %sum : tensor<512x512xf32>
+    %b = stablehlo.tanh %a : tensor<512x512xf32>
+    %c = stablehlo.add %sum, %b : tensor<512x512xf32>
+    stablehlo.return %next, %c : tensor<i32>, tensor<512x512xf32>
+  }
+  %r = stablehlo.tanh %0#1 : tensor<512x512xf32>
+  return %r : tensor<512x512xf32>
+}
+"""
+
+
+def test_policy_does_not_reach_sums(tmp_path: Path) -> None:
+    """What a loop adds to in every round stays f32, even if a policy file permits 16 bits for everything."""
+    step, policy = tmp_path / "step.mlir", tmp_path / "policy.json"
+    step.write_text(ADDS_IN_ROUNDS)
+    policy.write_text('{"operations": {"stablehlo.*": "bf16"}}')
+    options = ("--precision=bf16", f"--precision-policy={policy}")
+    succeed("compile", step, *options, "-o", tmp_path / "step.tenon")
+    assert "a sum is held in f32 until its last term is added" in succeed("inspect", step, *options)
+
+
 @pytest.mark.parametrize(
     ("policy", "code", "message"),
     [
