@@ -101,7 +101,7 @@ lower(const double *row, double kept, double *columns, size_t count) {
 
 /// Without a limit, so many passes are made whatever they take: that time grows
 /// with the problem alone.
-static constexpr int leastPasses = 40;
+static constexpr int leastPasses = 32;
 
 /// A number takes about as long as three of the search.
 static constexpr int64_t effortPerNumber = 3;
