@@ -113,6 +113,10 @@ void ShardingBound::passOn(const std::vector<double> &table, const Rows &rows,
   const size_t width = on.size();
   std::fill(on.begin(), on.end(), 4e18);
   if (!rows.ends.empty()) {
+    // Labels that were dropped for their bytes can leave columns without a row.
+    std::fill(on.begin(), on.end(),
+              double(ShardingGroups::forbidden) -
+                  *std::max_element(back.begin(), back.end()));
     size_t at = 0;
     for (size_t row = 0; row < back.size(); ++row)
       for (; at < rows.ends[row]; ++at) {
