@@ -4,12 +4,14 @@
 #   tenon_add_test(Name KIND gtest|lit|pytest|program COMMAND ...
 #                  [COST seconds] [PROCESSORS 2] [ALONE])
 #   tenon_add_unit_tests(TenonXTests [MLIR] SOURCES a.cpp ... [LINK TenonX ...]
-#                        [THREADED pattern] [COST seconds] [PROCESSORS 2])
+#                        [THREADED pattern] [COST seconds] [PROCESSORS 2]
+#                        [SHARDS N])
 #
 # KIND says how test/run.py counts; a program is one test that passes with exit
 # code 0. COST starts long suites first, PROCESSORS 2 is for what keeps two
 # threads busy, ALONE for what measures time. THREADED names the tests that start
-# threads, which are all that the thread sanitizer looks at.
+# threads, which are all that the thread sanitizer looks at. With SHARDS the tests
+# of one program are suites X.1 to X.N, which run side by side.
 
 set(TENON_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH
     "Python with the packages of python/requirements.txt")
@@ -43,7 +45,7 @@ function(tenon_add_unit_test_program name)
 endfunction()
 
 function(tenon_add_unit_tests name)
-  cmake_parse_arguments(ARG "MLIR" "THREADED;COST;PROCESSORS" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "THREADED;COST;PROCESSORS;SHARDS" "SOURCES;LINK" ${ARGN})
   set(mlir)
   if(ARG_MLIR)
     set(mlir MLIR)
@@ -54,5 +56,14 @@ function(tenon_add_unit_tests name)
   if(ARG_THREADED AND TENON_SANITIZE STREQUAL "thread")
     list(APPEND command --gtest_filter=${ARG_THREADED})
   endif()
-  tenon_add_test(${name} KIND gtest COST ${ARG_COST} PROCESSORS ${ARG_PROCESSORS} ${command})
+  if(NOT ARG_SHARDS)
+    tenon_add_test(${name} KIND gtest COST ${ARG_COST} PROCESSORS ${ARG_PROCESSORS} ${command})
+    return()
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    tenon_add_test(${name}.${shard} KIND gtest COST ${ARG_COST} PROCESSORS ${ARG_PROCESSORS} ${command})
+    math(EXPR index "${shard} - 1")
+    set_property(TEST ${name}.${shard} APPEND PROPERTY ENVIRONMENT
+      GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
+  endforeach()
 endfunction()

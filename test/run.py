@@ -35,8 +35,8 @@ UNIT_SUITES = (
     | RUNTIME_SUITES
 )
 COMPILER_SUITES = {
-    f"Tenon{folder}Tests" for folder in ("Dialect", "Analysis", "Cost", "Reference", "Import", "Sharding", "Codegen", "Package", "Driver")
-}
+    f"Tenon{folder}Tests" for folder in ("Dialect", "Analysis", "Cost", "Reference", "Import", "Sharding", "Package", "Driver")
+} | {f"TenonCodegenTests.{shard}" for shard in (1, 2)}
 
 
 def readers(*names: str) -> set[str]:
@@ -67,7 +67,7 @@ MAY_BE_SKIPPED: dict[str, Callable[[], bool]] = {
     # Only AMX has tiles.
     "TenonLibrariesTests.avx*: Convolution.Tiles*": lambda: True,
     # They try denser grids of inputs for minutes, one per instruction set; --gtest_also_run_disabled_tests runs them.
-    "TenonCodegenTests: ? DISABLED TEST*": lambda: True,
+    "TenonCodegenTests.*: ? DISABLED TEST*": lambda: True,
     "TenonFormatTests: AtomicFile.AFullDiskKeepsTheOldFile": lambda: not can_mount(),
     "EndToEnd: NOT TESTED: saving on a full disk needs the right to mount one*": lambda: not can_mount(),
 }
