@@ -95,12 +95,15 @@ static ExitCode groupPart(ModuleOp on, const fusion::FusionOptions &loops,
 
 /// Groups a step with its loops as they are.
 static ExitCode groupModule(Program &program, const StageRun &run) {
-  if (program.partlyGrouped) {
+  if (program.partlyGrouped &&
+      *program.partlyGroupedStep ==
+          OperationFingerPrint(program.module->lookupSymbol("main"))) {
     program.module = std::move(program.partlyGrouped);
     return run.runPasses(*program.module, [&](OpPassManager &passes) {
       finishGroups(passes, groupingOptions(run), run);
     });
   }
+  program.partlyGrouped = {};
   using Part = CandidateStream::Part;
   for (Part part : {Part::loops, Part::groups})
     if (ExitCode code = groupPart(*program.module, {}, part, run);

@@ -519,6 +519,8 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
           .push_back(std::move(name));
     run.details["held_in_bf16"] = std::move(states);
     run.details["batches_held_narrow"] = std::move(batches);
+    if (program.partlyGrouped)
+      program.partlyGroupedStep.emplace(main);
   }
   return code;
 }

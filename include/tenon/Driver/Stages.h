@@ -18,6 +18,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/JSON.h"
@@ -91,8 +92,10 @@ struct Program {
   /// What has looked for plans among these, once something has.
   std::shared_ptr<BudgetSearch> search;
   /// The module as the passes of `group` that merge operations will leave it,
-  /// where `precision` had to know.
+  /// where `precision` had to know, and what its step is for that: a stage that
+  /// is put in between may change it.
   mlir::OwningOpRef<mlir::ModuleOp> partlyGrouped;
+  std::optional<mlir::OperationFingerPrint> partlyGroupedStep;
   /// What `group` will leave, where a stage before it had to know.
   std::shared_ptr<GroupedAhead> ahead;
 };
