@@ -315,7 +315,7 @@ def autoencoder_loss(p: Tree, x: jax.Array) -> jax.Array:
     y = x
     for number, layer in enumerate(p):
         y = y @ layer["w"] + layer["b"]
-        y = jax.nn.gelu(y) if number < len(p) - 1 else y
+        y = jnp.tanh(y) if number < len(p) - 1 else y
     return jnp.mean((y - x) ** 2)
 
 
