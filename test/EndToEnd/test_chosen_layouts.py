@@ -60,7 +60,8 @@ def test_errors(steps: Steps, reference: Any, tmp_path: Path, model: str, mesh: 
     file = tmp_path / f"{model}.tenon"
     succeed("compile", steps[model].text, f"--mesh={mesh}", CPU, "-o", file)
     found, _ = train(file, f"--ranks={RANKS[mesh]}", f"--inputs={one.inputs}", f"--steps={STEPS}")
-    expect_as_exact(found, one.results, one.exact)
+    # Its last layers normalize few numbers per channel, of which f32 itself has few digits.
+    expect_as_exact(found, one.results, one.exact, jumps=model == "03_resnet18")
     assert "layouts: predicted" in succeed("inspect", file)
     assert "no choice below" in succeed("verify", file)
 

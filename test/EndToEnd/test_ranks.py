@@ -58,8 +58,12 @@ def error_of(found: np.ndarray, exact: np.ndarray) -> float:
     return float(np.linalg.norm(found.astype(np.float64) - exact) / max(np.linalg.norm(exact), 1e-30))
 
 
-def expect_as_exact(found: list[np.ndarray], alone: list[np.ndarray], exact: list[Any], least: float = 1e-6) -> None:
-    """Tensors are about as close to f64 as those of one rank, whose errors count as at least `least`; whole numbers are the same."""
+def expect_as_exact(found: list[np.ndarray], alone: list[np.ndarray], exact: list[Any], least: float = 1e-6, jumps: bool = False) -> None:
+    """Tensors are about as close to f64 as those of one rank, whose errors count as at least `least`; whole numbers are the same.
+
+    With `jumps`, an element in front of a ReLU may be on the other side of zero: that moves one channel of what is behind it by far more
+    than rounding, and all gradients in front of it by somewhat more.
+    """
     ratios = []
     for ours, theirs, reference in zip(found, alone, exact, strict=False):
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
@@ -70,7 +74,8 @@ def expect_as_exact(found: list[np.ndarray], alone: list[np.ndarray], exact: lis
             np.testing.assert_array_equal(ours, theirs)
     assert ratios
     assert np.median(ratios) <= 2
-    assert max(ratios) <= 8
+    assert np.quantile(ratios, 0.9 if jumps else 1) <= 8
+    assert max(ratios) <= 100
 
 
 class Reference:
