@@ -96,14 +96,14 @@ static ExitCode groupPart(ModuleOp on, const fusion::FusionOptions &loops,
 /// Groups a step with its loops as they are.
 static ExitCode groupModule(Program &program, const StageRun &run) {
   if (program.partlyGrouped &&
-      *program.partlyGroupedStep ==
+      program.partlyGrouped->step ==
           OperationFingerPrint(program.module->lookupSymbol("main"))) {
-    program.module = std::move(program.partlyGrouped);
+    program.module = std::move(program.partlyGrouped->module);
     return run.runPasses(*program.module, [&](OpPassManager &passes) {
       finishGroups(passes, groupingOptions(run), run);
     });
   }
-  program.partlyGrouped = {};
+  program.partlyGrouped.reset();
   using Part = CandidateStream::Part;
   for (Part part : {Part::loops, Part::groups})
     if (ExitCode code = groupPart(*program.module, {}, part, run);

@@ -493,13 +493,15 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
         code != exitOk)
       return code;
   precision::FormatReport report;
-  OwningOpRef<ModuleOp> chosen;
-  ExitCode code =
-      chooseFormats(*program.module, run, chosen, report,
-                    isGroupedAsItIs(run) ? &program.partlyGrouped : nullptr);
+  OwningOpRef<ModuleOp> chosen, grouped;
+  ExitCode code = chooseFormats(*program.module, run, chosen, report,
+                                isGroupedAsItIs(run) ? &grouped : nullptr);
   if (code == exitOk)
     program.module = std::move(chosen);
   main = program.module->lookupSymbol<func::FuncOp>("main");
+  if (grouped)
+    program.partlyGrouped =
+        PartlyGrouped{std::move(grouped), OperationFingerPrint(main)};
   if (code == exitOk && !addsUpNarrow)
     code = run.runPasses(*program.module, [](OpPassManager &passes) {
       passes.addPass(precision::createVerifyAccumulatorsPass());
@@ -519,8 +521,6 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
           .push_back(std::move(name));
     run.details["held_in_bf16"] = std::move(states);
     run.details["batches_held_narrow"] = std::move(batches);
-    if (program.partlyGrouped)
-      program.partlyGroupedStep.emplace(main);
   }
   return code;
 }

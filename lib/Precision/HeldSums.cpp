@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace tenon;
+using namespace tenon::precision;
 
 bool precision::adds(Operation *op) {
   return op->walk([](stablehlo::AddOp) { return WalkResult::interrupt(); })
@@ -35,10 +36,9 @@ static SmallVector<Value> carriedSums(stablehlo::WhileOp loop) {
   for (auto [argument, next, result] :
        llvm::zip_equal(body.getArguments(), body.getTerminator()->getOperands(),
                        loop->getResults()))
-    if (auto add =
-            precision::behindMovement(next).getDefiningOp<stablehlo::AddOp>())
-      if (precision::behindMovement(add.getLhs()) == argument ||
-          precision::behindMovement(add.getRhs()) == argument)
+    if (auto add = behindMovement(next).getDefiningOp<stablehlo::AddOp>())
+      if (behindMovement(add.getLhs()) == argument ||
+          behindMovement(add.getRhs()) == argument)
         sums.push_back(result);
   return sums;
 }

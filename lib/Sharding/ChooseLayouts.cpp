@@ -559,7 +559,8 @@ private:
   }
 
   void chooseWays(bool isLimited) {
-    std::map<std::vector<int64_t>, int> numbers;
+    std::vector<std::vector<int64_t>> keys;
+    DistinctLists numbers(keys);
     for (Node &node : nodes) {
       if (!node.value)
         continue;
@@ -571,11 +572,9 @@ private:
         llvm::append_values(key, int64_t(reader.node == Use::fixed),
                             int64_t(reader.list),
                             llvm::bit_cast<int64_t>(reader.runs));
-      auto [found, isNew] =
-          numbers.try_emplace(std::move(key), int(kinds.size()));
-      if (isNew)
+      node.kind = numbers.number(std::move(key));
+      if (node.kind == int(kinds.size()))
         kinds.push_back(kindFor(node, isLimited));
-      node.kind = found->second;
     }
   }
 

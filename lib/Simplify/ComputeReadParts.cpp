@@ -42,10 +42,7 @@ SmallVector<int64_t> extentsOf(ArrayRef<Interval> box) {
 }
 
 /// Whether a slice leaves out no elements between the first and the last.
-bool isBox(SliceOp slice) {
-  return llvm::all_of(slice.getStrides(),
-                      [](int64_t stride) { return stride == 1; });
-}
+bool isBox(SliceOp slice) { return allAre(slice.getStrides(), 1); }
 
 /// Writes operations of one block again.
 class Rewriter {
@@ -85,9 +82,9 @@ Value Rewriter::zero(Type type) {
   if (!value) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&block);
-    auto scalar = RankedTensorType::get({}, type);
-    value = ConstantOp::create(builder, block.getParentOp()->getLoc(),
-                               cast<ElementsAttr>(builder.getZeroAttr(scalar)));
+    value =
+        makeSplat(builder, block.getParentOp()->getLoc(),
+                  RankedTensorType::get({}, type), builder.getZeroAttr(type));
   }
   return value;
 }
@@ -102,9 +99,7 @@ Value Rewriter::slice(Value tensor, const Box &box, Location location) {
   }
   RankedTensorType type = tensorTypeOf(tensor).clone(extentsOf(box));
   if (Attribute element = splatOf(tensor))
-    return ConstantOp::create(
-        builder, location,
-        cast<ElementsAttr>(DenseElementsAttr::get(type, element)));
+    return makeSplat(builder, location, type, element);
   return SliceOp::create(builder, location, type, tensor, starts, limits,
                          SmallVector<int64_t>(box.size(), 1));
 }
@@ -117,8 +112,8 @@ Value Rewriter::padded(const Part &part, const Box &box, Location location) {
   for (auto [wanted, has] : llvm::zip_equal(box, part.box)) {
     Interval both = wanted.within(has);
     if (both.isEmpty())
-      return ConstantOp::create(builder, location,
-                                cast<ElementsAttr>(builder.getZeroAttr(type)));
+      return makeSplat(builder, location, type,
+                       builder.getZeroAttr(type.getElementType()));
     low.push_back(both.start - wanted.start);
     high.push_back(wanted.limit - both.limit);
     common.push_back(both.shifted(-has.start));
@@ -175,9 +170,7 @@ Value Rewriter::padAgain(PadOp op, const PartialOperation &how) {
   for (size_t dim = 0; dim < box.size(); ++dim)
     if (box[dim] != whole[dim]) // a part has nothing of the zeros around
       low[dim] = high[dim] = 0;
-  auto isZero = [](int64_t amount) { return amount == 0; };
-  if (llvm::all_of(low, isZero) && llvm::all_of(high, isZero) &&
-      llvm::all_of(op.getInteriorPadding(), isZero))
+  if (allAre(low, 0) && allAre(high, 0) && allAre(op.getInteriorPadding(), 0))
     return from;
   return PadOp::create(builder, op.getLoc(), op.getType().clone(extentsOf(box)),
                        from, op.getPaddingValue(), low, high,

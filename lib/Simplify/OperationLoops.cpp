@@ -10,6 +10,7 @@
 #include "Rules.h"
 
 #include "tenon/Analysis/OperationClass.h"
+#include "tenon/Analysis/ReductionTree.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/StochasticRounding.h"
@@ -301,13 +302,8 @@ struct ZeroRule {
 
 /// A sum of one tensor, or what zeros and falses leave alone like a sum.
 bool isSum(ReduceOp op) {
-  if (op.getInputs().size() != 1)
-    return false;
-  Block &body = op.getBody().front();
-  return llvm::hasSingleElement(body.without_terminator()) &&
-         isa<AddOp, OrOp, XorOp>(body.front()) &&
-         llvm::equal(body.front().getOperands(), body.getArguments()) &&
-         body.getTerminator()->getOperand(0) == body.front().getResult(0);
+  return isa_and_nonnull<AddOp, OrOp, XorOp>(
+      commutativeOperation(op.getBody()));
 }
 
 ZeroRule zeroRuleOf(Operation *op) {
@@ -326,8 +322,10 @@ ZeroRule zeroRuleOf(Operation *op) {
         return ZeroRule{ZeroRule::allOf, {1, 2}};
       })
       // An integer divided by zero is no zero.
-      .Case<DivideOp, RemainderOp>([](auto) {
-        return ZeroRule{ZeroRule::allOf, {0}};
+      .Case<DivideOp, RemainderOp>([](auto division) {
+        return isa<FloatType>(elementOf(division))
+                   ? ZeroRule{ZeroRule::allOf, {0}}
+                   : ZeroRule{};
       })
       .Case<NegateOp, AbsOp, SignOp, SqrtOp, CbrtOp, TanhOp, SineOp, TanOp,
             FloorOp, CeilOp, RoundNearestEvenOp, RoundNearestAfzOp,
@@ -354,9 +352,7 @@ ZeroRule zeroRuleOf(Operation *op) {
 std::optional<Box> nonZeroRounds(Operation *op, const OperationLoops &loops,
                                  NonZeroPart nonZeroPart) {
   ZeroRule rule = zeroRuleOf(op);
-  if (rule.kind == ZeroRule::none ||
-      (isa<DivideOp, RemainderOp>(op) &&
-       !isa<FloatType>(elementOf(op->getResult(0)))))
+  if (rule.kind == ZeroRule::none)
     return std::nullopt;
   const Box whole = wholeOf(loops.extents);
   std::optional<Box> found;

@@ -140,29 +140,21 @@ void Finder::visit(Operation *op) {
     found.rounds = wholeOf(loops->extents);
     found.loops = std::move(*loops);
   }
-  bool isPartial = false;
   for (auto [loop, rounds] : llvm::enumerate(found.rounds)) {
     Interval whole{0, found.loops.extents[loop]};
     rounds = rounds.within(roundsOf(found.loops, loop, reads));
     // A part that is nearly all costs as much, with extents that fit nothing.
     if (rounds.isEmpty() || 2 * rounds.size() > whole.size())
       rounds = whole;
-    isPartial |= rounds != whole;
   }
   // Which keys a causal query leaves out depends on its place, unless it leaves
   // out none.
-  auto keepQueries = [&](auto attention) {
-    step::AttentionProblem problem(attention);
+  if (auto attention = step::attentionProblemOf(op)) {
     Interval &queries = found.rounds.back();
-    if (problem.causal && queries.start < problem.keys - 1)
-      queries = {0, problem.queries};
-    isPartial = found.rounds != wholeOf(found.loops.extents);
-  };
-  if (auto attention = dyn_cast<step::AttentionOp>(op))
-    keepQueries(attention);
-  else if (auto gradient = dyn_cast<step::AttentionGradientOp>(op))
-    keepQueries(gradient);
-  if (isPartial)
+    if (attention->causal && queries.start < attention->keys - 1)
+      queries = {0, attention->queries};
+  }
+  if (found.rounds != wholeOf(found.loops.extents))
     partial.insert({op, std::move(found)});
 }
 

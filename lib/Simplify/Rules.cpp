@@ -51,10 +51,10 @@ bool isNegativeZeroSplat(Value value) {
   return real && real.getValue().isNegZero();
 }
 
-Value makeSplat(PatternRewriter &rewriter, Location location,
-                RankedTensorType type, Attribute element) {
+Value makeSplat(OpBuilder &builder, Location location, RankedTensorType type,
+                Attribute element) {
   return ConstantOp::create(
-      rewriter, location,
+      builder, location,
       cast<ElementsAttr>(DenseElementsAttr::get(type, element)));
 }
 

@@ -42,6 +42,10 @@ inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
+inline bool allAre(llvm::ArrayRef<int64_t> values, int64_t value) {
+  return llvm::all_of(values, [&](int64_t v) { return v == value; });
+}
+
 /// The constant that defines `value`; null if it is none.
 mlir::DenseElementsAttr constantOf(mlir::Value value);
 /// The one element of a splat constant; null if `value` is none.
@@ -52,7 +56,7 @@ bool isSplat(mlir::Value value, double number);
 bool isNegativeZeroSplat(mlir::Value value);
 
 /// A splat constant of `type`.
-mlir::Value makeSplat(mlir::PatternRewriter &rewriter, mlir::Location location,
+mlir::Value makeSplat(mlir::OpBuilder &builder, mlir::Location location,
                       mlir::RankedTensorType type, mlir::Attribute element);
 
 /// Whether a scatter into one tensor adds its updates to what is there.

@@ -16,10 +16,6 @@ using namespace tenon::stablehlo;
 namespace tenon::simplify {
 namespace {
 
-bool allAre(ArrayRef<int64_t> values, int64_t value) {
-  return llvm::all_of(values, [&](int64_t v) { return v == value; });
-}
-
 struct SliceOfWhole : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SliceOp op,

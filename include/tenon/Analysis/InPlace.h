@@ -1,5 +1,4 @@
-//===- InPlace.h - What a kernel may write over what it reads ----*- C++
-//-*-===//
+//===- InPlace.h - What a kernel may write over what it reads -------------===//
 //
 // A kernel that computes element by element may write a result over an operand
 // if it reads each element of it for the last time where it computes the one

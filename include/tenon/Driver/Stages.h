@@ -83,6 +83,14 @@ struct ResolvedOptions {
   bool isStep = true;
 };
 
+/// A module as the passes of `group` that merge operations will leave it, where
+/// `precision` had to know. It is that of the step with this fingerprint: what
+/// comes in between may change the step.
+struct PartlyGrouped {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OperationFingerPrint step;
+};
+
 /// What a stage leaves for the next one.
 struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -91,11 +99,7 @@ struct Program {
   std::shared_ptr<CandidateStream> candidates;
   /// What has looked for plans among these, once something has.
   std::shared_ptr<BudgetSearch> search;
-  /// The module as the passes of `group` that merge operations will leave it,
-  /// where `precision` had to know, and what its step is for that: a stage that
-  /// is put in between may change it.
-  mlir::OwningOpRef<mlir::ModuleOp> partlyGrouped;
-  std::optional<mlir::OperationFingerPrint> partlyGroupedStep;
+  std::optional<PartlyGrouped> partlyGrouped;
   /// What `group` will leave, where a stage before it had to know.
   std::shared_ptr<GroupedAhead> ahead;
 };

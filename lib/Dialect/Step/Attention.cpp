@@ -159,10 +159,7 @@ bool AttentionProblem::fillsTiles() const {
   return std::min({queries, keys, features, this->valueFeatures}) >= least;
 }
 
-namespace {
-
-/// The problem of an operation that is one of the two.
-std::optional<AttentionProblem> problemOf(Operation *op) {
+std::optional<AttentionProblem> tenon::step::attentionProblemOf(Operation *op) {
   if (auto attention = dyn_cast_or_null<AttentionOp>(op))
     return AttentionProblem(attention);
   if (auto gradient = dyn_cast_or_null<AttentionGradientOp>(op))
@@ -170,10 +167,8 @@ std::optional<AttentionProblem> problemOf(Operation *op) {
   return std::nullopt;
 }
 
-} // namespace
-
 int64_t tenon::step::attentionPairs(Operation *op) {
-  auto problem = problemOf(op);
+  auto problem = attentionProblemOf(op);
   if (!problem)
     return 0;
   int64_t pairs = problem->pairs();
@@ -183,7 +178,7 @@ int64_t tenon::step::attentionPairs(Operation *op) {
 }
 
 int64_t tenon::step::attentionUnits(Operation *op) {
-  auto problem = problemOf(op);
+  auto problem = attentionProblemOf(op);
   if (!problem)
     return 0;
   int64_t units = 1;
@@ -194,7 +189,7 @@ int64_t tenon::step::attentionUnits(Operation *op) {
 }
 
 bool tenon::step::multipliesTiles(Operation *op) {
-  auto problem = problemOf(op);
+  auto problem = attentionProblemOf(op);
   if (!problem || !problem->fillsTiles() || !problem->roundsWeights)
     return false;
   SmallVector<Value, 4> factors{problem->query, problem->key, problem->value};
@@ -209,7 +204,7 @@ bool tenon::step::multipliesTiles(Operation *op) {
 }
 
 double tenon::step::attentionFlops(Operation *op) {
-  auto problem = problemOf(op);
+  auto problem = attentionProblemOf(op);
   if (!problem)
     return 0;
   bool isGradient = isa<AttentionGradientOp>(op);

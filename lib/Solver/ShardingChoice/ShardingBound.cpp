@@ -111,7 +111,6 @@ void ShardingBound::passOn(const std::vector<double> &table, const Rows &rows,
                            const std::vector<double> &back,
                            std::vector<double> &on) {
   const size_t width = on.size();
-  std::fill(on.begin(), on.end(), 4e18);
   if (!rows.ends.empty()) {
     // Labels that were dropped for their bytes can leave columns without a row.
     std::fill(on.begin(), on.end(),
@@ -127,6 +126,7 @@ void ShardingBound::passOn(const std::vector<double> &table, const Rows &rows,
     effort += effortPerNumber * static_cast<int64_t>(at + width);
     return;
   }
+  std::fill(on.begin(), on.end(), 4e18);
   // A row whose least number is above all columns changes none. The row with
   // the least one leaves few of the others.
   size_t first = 0;

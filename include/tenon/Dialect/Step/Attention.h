@@ -77,6 +77,9 @@ private:
   void read(Op op);
 };
 
+/// The problem of an operation that is one of the two.
+std::optional<AttentionProblem> attentionProblemOf(mlir::Operation *op);
+
 /// Pairs of a query and a key in all batches, and the pieces that the work can
 /// be cut into: batches of the output, or of the gradients of keys. 0 for null
 /// and for every other operation.
