@@ -94,3 +94,22 @@ func.func @rounded(%x: tensor<4096x256xbf16>, %d: tensor<4096x512xbf16>, %b: ten
   %u = stablehlo.subtract %b, %n : tensor<512xbf16>
   return %w, %u : tensor<256x512xbf16>, tensor<512xbf16>
 }
+
+// -----
+
+// A product with long sums takes longer with them than a kernel does.
+
+// OWN-LABEL: func.func @dear
+// CHECK-LABEL: func.func @dear
+// CHECK-NOT: sums = "rhs"
+// CHECK: return
+// REMARK: us in one call,
+func.func @dear(%x: tensor<32768x768xbf16>, %d: tensor<32768x3072xbf16>, %b: tensor<3072xbf16>) -> (tensor<768x3072xbf16>, tensor<3072xbf16>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %w = stablehlo.dot_general %x, %d, contracting_dims = [0] x [0] : (tensor<32768x768xbf16>, tensor<32768x3072xbf16>) -> tensor<768x3072xbf16>
+  %f = stablehlo.convert %d : (tensor<32768x3072xbf16>) -> tensor<32768x3072xf32>
+  %s = stablehlo.reduce(%f init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<32768x3072xf32>, tensor<f32>) -> tensor<3072xf32>
+  %n = stablehlo.convert %s : (tensor<3072xf32>) -> tensor<3072xbf16>
+  %u = stablehlo.subtract %b, %n : tensor<3072xbf16>
+  return %w, %u : tensor<768x3072xbf16>, tensor<3072xbf16>
+}
