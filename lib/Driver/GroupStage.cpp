@@ -65,19 +65,19 @@ fusion::FusionOptions driver::groupingOptions(const StageRun &run) {
 
 /// What follows the pipelines. Not where formats are chosen: there a kernel
 /// says what each of its readers wants.
-static void finishGroups(OpPassManager &passes,
-                         const fusion::FusionOptions &fusion,
-                         const StageRun &run) {
-  if (fusion.merge && fusion.forGpus) {
-    if (fusion.callLibraries)
+static ExitCode finishGroups(ModuleOp on, const StageRun &run) {
+  return run.runPasses(on, [&](OpPassManager &passes) {
+    fusion::FusionOptions fusion = groupingOptions(run);
+    if (fusion.merge && fusion.forGpus && fusion.callLibraries)
       passes.addNestedPass<func::FuncOp>(fusion::createSumOperandsPass(
           fusion.machine,
           /*mayRound=*/mayStoreNarrow(run.resolved.precision)));
-    passes.addNestedPass<func::FuncOp>(
-        fusion::createShareReadsPass(fusion.machine));
-  }
-  if (run.options.verifyForms)
-    passes.addPass(fusion::createVerifyGroupedFormPass());
+    if (fusion.merge)
+      passes.addNestedPass<func::FuncOp>(fusion::createShareReadsPass(
+          {.keepMemory = !fusion.forGpus}, fusion.machine));
+    if (run.options.verifyForms)
+      passes.addPass(fusion::createVerifyGroupedFormPass());
+  });
 }
 
 /// Groups a step, in two parts; of the options, those about loops are given.
@@ -89,27 +89,37 @@ static ExitCode groupPart(ModuleOp on, const fusion::FusionOptions &loops,
     if (part == CandidateStream::Part::loops)
       return fusion::buildLoopPipeline(passes, fusion);
     fusion::buildGroupPipeline(passes, fusion);
-    finishGroups(passes, fusion, run);
   });
 }
 
+/// What a module's groups should take on the machine planned for; nothing
+/// without a step.
+static std::optional<cost::StepCost> predictedCost(ModuleOp module,
+                                                   const StageRun &run) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isDeclaration())
+    return std::nullopt;
+  return cost::predictStep(main.getBody(), run.resolved.machine);
+}
+
 /// Groups a step with its loops as they are.
-static ExitCode groupModule(Program &program, const StageRun &run) {
+static ExitCode groupModule(Program &program, StageRun &run) {
   if (program.partlyGrouped &&
       program.partlyGrouped->step ==
           OperationFingerPrint(program.module->lookupSymbol("main"))) {
     program.module = std::move(program.partlyGrouped->module);
-    return run.runPasses(*program.module, [&](OpPassManager &passes) {
-      finishGroups(passes, groupingOptions(run), run);
-    });
+  } else {
+    program.partlyGrouped.reset();
+    using Part = CandidateStream::Part;
+    for (Part part : {Part::loops, Part::groups})
+      if (ExitCode code = groupPart(*program.module, {}, part, run);
+          code != exitOk)
+        return code;
   }
-  program.partlyGrouped.reset();
-  using Part = CandidateStream::Part;
-  for (Part part : {Part::loops, Part::groups})
-    if (ExitCode code = groupPart(*program.module, {}, part, run);
-        code != exitOk)
-      return code;
-  return exitOk;
+  // What formats were chosen by.
+  if (auto cost = predictedCost(*program.module, run))
+    run.details["predicted_seconds_unfinished"] = cost->total.seconds;
+  return finishGroups(*program.module, run);
 }
 
 /// Kernels that do nothing but cast, in words.
@@ -138,17 +148,17 @@ static llvm::json::Array castKernels(func::FuncOp main) {
 
 /// Reports what the groups should take on the machine planned for.
 static void predictCost(ModuleOp module, StageRun &run) {
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  if (!main || main.isDeclaration())
+  std::optional<cost::StepCost> step = predictedCost(module, run);
+  if (!step)
     return;
   if (mayStoreNarrow(run.resolved.precision))
-    run.details["cast_kernels"] = castKernels(main);
-  cost::StepCost step = cost::predictStep(main.getBody(), run.resolved.machine);
+    run.details["cast_kernels"] =
+        castKernels(module.lookupSymbol<func::FuncOp>("main"));
   run.details["machine"] = run.resolved.machine.name;
-  run.details["predicted_seconds"] = step.total.seconds;
-  run.details["predicted_bytes"] = step.total.bytes;
+  run.details["predicted_seconds"] = step->total.seconds;
+  run.details["predicted_bytes"] = step->total.bytes;
   llvm::json::Object kinds;
-  for (auto &[kind, cost] : step.kinds)
+  for (auto &[kind, cost] : step->kinds)
     kinds[step::stringifyGroupKind(kind)] = llvm::json::Object{
         {"predicted_seconds", cost.seconds}, {"predicted_bytes", cost.bytes}};
   run.details["kinds"] = std::move(kinds);
@@ -173,7 +183,10 @@ static ExitCode groupStep(Program &program, StageRun &run) {
         program.module->clone(), std::move(step),
         [run](ModuleOp on, const fusion::FusionOptions &loops,
               CandidateStream::Part part) {
-          return groupPart(on, loops, part, run);
+          ExitCode code = groupPart(on, loops, part, run);
+          if (code != exitOk || part == CandidateStream::Part::loops)
+            return code;
+          return finishGroups(on, run);
         });
   predictCost(*program.module, run);
   return exitOk;

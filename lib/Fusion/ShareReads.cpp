@@ -11,6 +11,7 @@
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -84,9 +85,51 @@ std::optional<SmallVector<Operation *>> waitingFor(step::GroupOp first,
   return waiting;
 }
 
+/// The value that a chain of reshapes looks at.
+Value viewed(Value value) {
+  while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
+}
+
+/// Whether a value of this block is read by these operations for the last time,
+/// or by what stands before `end`.
+bool isReadLast(Value value, Operation *end,
+                const llvm::SmallPtrSetImpl<Operation *> &behind) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(user))
+      return isReadLast(reshape.getResult(), end, behind);
+    Operation *inBlock = end->getBlock()->findAncestorOpInBlock(*user);
+    return inBlock && !behind.contains(inBlock) &&
+           !end->isBeforeInBlock(inBlock);
+  });
+}
+
+/// Whether a kernel that was made of two, the second of which stands behind it,
+/// reads values for the last time that are together as large as what it
+/// computes. What waits for it is to run behind it.
+bool leavesNoMore(step::GroupOp joined, step::GroupOp second,
+                  ArrayRef<Operation *> waiting) {
+  llvm::SmallPtrSet<Operation *, 8> behind(waiting.begin(), waiting.end());
+  int64_t more = 0;
+  for (Value result : joined.getOutputs())
+    more += storedBytes(result.getType());
+  llvm::SmallDenseSet<Value, 8> seen;
+  for (Value input : joined.getInputs()) {
+    Value source = viewed(input);
+    Operation *producer = source.getDefiningOp();
+    if (producer && producer->getBlock() == joined->getBlock() &&
+        seen.insert(source).second && isReadLast(source, second, behind))
+      more -= storedBytes(source.getType());
+  }
+  return more <= 0;
+}
+
 struct ShareReads : public fusion::impl::ShareReadsPassBase<ShareReads> {
   using ShareReadsPassBase::ShareReadsPassBase;
-  explicit ShareReads(const target::Target &machine) : machine(machine) {}
+  ShareReads(const fusion::ShareReadsPassOptions &options,
+             const target::Target &machine)
+      : ShareReadsPassBase(options), machine(machine) {}
 
   void runOnOperation() override {
     SmallVector<Block *> blocks = {&getOperation().getBody().front()};
@@ -126,7 +169,8 @@ private:
     const double together = cost::costOf(joined, machine).seconds,
                  apart = cost::costOf(first, machine).seconds +
                          cost::costOf(second, machine).seconds;
-    if (together >= apart) {
+    if (together >= apart ||
+        (keepMemory && !leavesNoMore(joined, second, *waiting))) {
       joined.erase();
       return nullptr;
     }
@@ -159,6 +203,7 @@ private:
 } // namespace
 
 std::unique_ptr<Pass>
-fusion::createShareReadsPass(const target::Target &machine) {
-  return std::make_unique<ShareReads>(machine);
+fusion::createShareReadsPass(ShareReadsPassOptions options,
+                             const target::Target &machine) {
+  return std::make_unique<ShareReads>(options, machine);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What formats are chosen for, next to what the groups of the lowered step are predicted to take.
+"""What formats are chosen for, next to what the groups of the lowered step are predicted to take before some become one.
 
     python fused_model.py FOLDER [NAME...] [--build BUILD] [--within PERCENT]
 
@@ -47,7 +47,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 found = stages(arguments.build / "bin/tenon", arguments.folder / f"{name}.mlir", cpu, Path(folder))
             formats, model = found["precision"]["formats"], found["precision"]["predicted_seconds"]
-            groups, wide = found["group"]["predicted_seconds"], found["precision"]["predicted_seconds_f32"]
+            groups, wide = found["group"]["predicted_seconds_unfinished"], found["precision"]["predicted_seconds_f32"]
             apart = 100 * abs(model / groups - 1)
             most = max(most, apart)
             settled = sum(line["why"].startswith(SETTLED) for line in formats)

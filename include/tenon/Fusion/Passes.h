@@ -59,7 +59,9 @@ std::unique_ptr<mlir::Pass>
 createSumOperandsPass(const target::Target &machine, bool mayRound);
 
 /// As above.
-std::unique_ptr<mlir::Pass> createShareReadsPass(const target::Target &machine);
+std::unique_ptr<mlir::Pass>
+createShareReadsPass(ShareReadsPassOptions options,
+                     const target::Target &machine);
 
 /// As above.
 std::unique_ptr<mlir::Pass>

@@ -968,11 +968,14 @@ def WriteSlicesPass : Pass<"fusion-write-slices", "::mlir::func::FuncOp"> {
 def ShareReadsPass : Pass<"fusion-share-reads", "::mlir::func::FuncOp"> {
   let summary = "merge kernels that read the same";
   let description = [{
-    For GPUs, after groups were formed and products finished. Two kernels of
-    elements or rows that need nothing of each other become one if both read a
-    value that is as large as what they compute, at most five groups stand
-    between them, a template emits both as one kernel, and that is predicted to
-    take less time. What needs the first of them then runs behind both.
+    After groups were formed and products finished. Two kernels of elements or
+    rows that need nothing of each other become one if both read a value that is
+    as large as what they compute, at most five groups stand between them, a
+    template emits both as one kernel, and that is predicted to take less time.
+    What needs the first of them then runs behind both. With `keep-memory`, as on
+    processors, values that are together as large as all results must be read
+    for the last time, so that no more is in memory behind the kernel than
+    before.
 
     ```mlir
     // before
@@ -1002,6 +1005,9 @@ def ShareReadsPass : Pass<"fusion-share-reads", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"keepMemory", "keep-memory", "bool", "false",
+           "only where no more is in memory behind the kernel than before">];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
 }
 
