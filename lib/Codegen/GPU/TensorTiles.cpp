@@ -8,6 +8,7 @@
 #include "TensorTiles.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/IndexMaps.h"
 #include "tenon/Codegen/Loops/PointwiseOperations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,6 +67,26 @@ IndexExpression TensorTiles::bounded(const IndexExpression &index,
   return k.algebra.uniform(value, {0, extent - multiple}, level, multiple);
 }
 
+/// Whether all elements are elements of an argument of the kernel.
+static bool isOfArgument(Value tensor) {
+  while (Operation *op = tensor.getDefiningOp()) {
+    if (!renamesIndices(op))
+      return false;
+    tensor = op->getOperand(0);
+  }
+  return true;
+}
+
+/// Which argument, and where it has the element.
+std::pair<Value, IndexExpression>
+TensorTiles::placeInArgument(Value tensor, Indices indices) {
+  while (Operation *op = tensor.getDefiningOp()) {
+    indices = renamedIndices(k.algebra, op, indices);
+    tensor = op->getOperand(0);
+  }
+  return {tensor, k.algebra.linearize(indices, tenon::shapeOf(tensor))};
+}
+
 void TensorTiles::begin(const TensorOperand &operand, const TileShape &shape,
                         const IndexExpression &firstRow,
                         const IndexExpression &firstSum, Value to,
@@ -74,8 +95,7 @@ void TensorTiles::begin(const TensorOperand &operand, const TileShape &shape,
   const int64_t lanes = operand.neighbours, bytes = 2 * lanes;
   const int64_t perRow = shape.width / lanes;
   const int64_t vectors = shape.rows * perRow;
-  auto argument = dyn_cast<BlockArgument>(operand.tensor);
-  const bool isCopied = argument && bytes >= 4;
+  const bool mayBeCopied = bytes >= 4 && isOfArgument(operand.tensor);
   // Where all threads have a vector, what they compute waits in registers.
   const bool isEven = vectors % threads == 0;
   auto fetch = [&](const IndexExpression &vector) {
@@ -106,16 +126,19 @@ void TensorTiles::begin(const TensorOperand &operand, const TileShape &shape,
     for (const IndexExpression &expression : element.zero)
       k.points.requireZero(guard, expression);
     assert(!guard.lanes && "neighbours are there together");
-    if (isCopied) {
-      IndexExpression position =
-          k.algebra.linearize(element.indices, tenon::shapeOf(operand.tensor));
-      k.algebra.lanes = 1;
-      Value condition = guard.uniform;
-      if (guard.never)
-        condition = k.create<arith::ConstantOp>(k.builder.getBoolAttr(false));
-      beginCopy(addressAt(to, place), k.points.bufferOf(argument), position,
-                bytes, condition);
-      return;
+    if (mayBeCopied) {
+      auto [argument, position] =
+          placeInArgument(operand.tensor, element.indices);
+      if (lanes == 1 || (k.algebra.laneForm(position).isContiguous() &&
+                         k.algebra.knownMultiple(position) % lanes == 0)) {
+        k.algebra.lanes = 1;
+        Value condition = guard.uniform;
+        if (guard.never)
+          condition = k.create<arith::ConstantOp>(k.builder.getBoolAttr(false));
+        beginCopy(addressAt(to, place), k.points.bufferOf(argument), position,
+                  bytes, condition);
+        return;
+      }
     }
     Type number = type;
     if (lanes > 1)

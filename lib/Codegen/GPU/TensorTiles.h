@@ -108,6 +108,8 @@ public:
                       body);
 
 private:
+  std::pair<mlir::Value, IndexExpression> placeInArgument(mlir::Value tensor,
+                                                          Indices indices);
   IndexExpression bounded(const IndexExpression &index, int64_t extent,
                           int64_t multiple);
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tenon/Codegen/Loops/IndexMaps.h"
 #include "tenon/Codegen/Loops/PointEmitter.h"
 
 #include "tenon/Analysis/Shapes.h"
@@ -488,6 +489,42 @@ Element PointEmitter::bitcastOfOtherWidth(Operation *op,
 }
 
 //===----------------------------------------------------------------------===//
+// Other names of elements
+//===----------------------------------------------------------------------===//
+
+bool renamesIndices(Operation *op) {
+  return isa<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp,
+             stablehlo::SliceOp, stablehlo::ReverseOp, stablehlo::ReshapeOp>(
+      op);
+}
+
+Indices renamedIndices(IndexAlgebra &algebra, Operation *op,
+                       ArrayRef<IndexExpression> indices) {
+  ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));
+  Indices inner(shape.size());
+  if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
+    for (auto [dim, target] :
+         llvm::enumerate(broadcast.getBroadcastDimensions()))
+      inner[dim] = shape[dim] == 1 ? IndexExpression(0) : indices[target];
+  } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
+    for (auto [dim, source] : llvm::enumerate(transpose.getPermutation()))
+      inner[source] = indices[dim];
+  } else if (auto slice = dyn_cast<stablehlo::SliceOp>(op)) {
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      inner[dim] =
+          indices[dim] * slice.getStrides()[dim] + slice.getStartIndices()[dim];
+  } else if (auto reverse = dyn_cast<stablehlo::ReverseOp>(op)) {
+    inner.assign(indices.begin(), indices.end());
+    for (int64_t dim : reverse.getDimensions())
+      inner[dim] = IndexExpression(shape[dim] - 1) - indices[dim];
+  } else {
+    inner = algebra.delinearize(
+        algebra.linearize(indices, shapeOf(op->getResult(0))), shape);
+  }
+  return inner;
+}
+
+//===----------------------------------------------------------------------===//
 // Dispatch
 //===----------------------------------------------------------------------===//
 
@@ -527,32 +564,8 @@ Element PointEmitter::compute(Value tensor, const Indices &indices) {
   if (isa<stablehlo::ReduceOp>(op))
     return unitReduce(cast<OpResult>(tensor), indices);
 
-  // The rest renames indices.
-  Value operand = op->getOperand(0);
-  ArrayRef<int64_t> shape = shapeOf(operand);
-  Indices inner(shape.size());
-  if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
-    for (auto [dim, target] :
-         llvm::enumerate(broadcast.getBroadcastDimensions()))
-      inner[dim] = shape[dim] == 1 ? IndexExpression(0) : indices[target];
-  } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
-    for (auto [dim, source] : llvm::enumerate(transpose.getPermutation()))
-      inner[source] = indices[dim];
-  } else if (auto slice = dyn_cast<stablehlo::SliceOp>(op)) {
-    for (size_t dim = 0; dim < shape.size(); ++dim)
-      inner[dim] =
-          indices[dim] * slice.getStrides()[dim] + slice.getStartIndices()[dim];
-  } else if (auto reverse = dyn_cast<stablehlo::ReverseOp>(op)) {
-    inner = indices;
-    for (int64_t dim : reverse.getDimensions())
-      inner[dim] = IndexExpression(shape[dim] - 1) - indices[dim];
-  } else {
-    assert(isa<stablehlo::ReshapeOp>(op) &&
-           "checkPointOperation was not asked");
-    inner = algebra.delinearize(
-        algebra.linearize(indices, shapeOf(op->getResult(0))), shape);
-  }
-  return at(operand, inner);
+  assert(renamesIndices(op) && "checkPointOperation was not asked");
+  return at(op->getOperand(0), renamedIndices(algebra, op, indices));
 }
 
 LogicalResult checkPointOperation(Operation *op) {
