@@ -121,8 +121,7 @@ void BlockGrouper::absorbFreeReads() {
 cost::KernelWork BlockGrouper::workOf(Id group) {
   auto [entry, isNew] = works.try_emplace(group);
   if (isNew)
-    entry->second = cost::workOf(
-        {graph.members(group), GroupGraph::resultsOf(graph.members(group))});
+    entry->second = kernels.workOf(graph.memberNumbers(group));
   return entry->second;
 }
 
@@ -184,9 +183,9 @@ bool BlockGrouper::mayMerge(Id first, Id second, Candidate &candidate,
   for (Id group : {first, second})
     if (const char *reason = whyAlone(group))
       return refuse(reason);
-  SmallVector<Operation *> members = graph.unionOf(first, second);
-  KernelDescription kernel(members, GroupGraph::resultsOf(members));
-  if (!kindOf(kernel, whyNot))
+  std::optional<cost::KernelWork> both =
+      kernels.workIfLegal(graph.unionOf(first, second), whyNot);
+  if (!both)
     return false;
   if (graph.hasDetour(first, second))
     return refuse("something between them needs the one and is needed by the "
@@ -194,8 +193,8 @@ bool BlockGrouper::mayMerge(Id first, Id second, Candidate &candidate,
   if (picksTooLate(first, second))
     return refuse("what the one picks from could not be overwritten by a "
                   "kernel that the other needs");
-  candidate.work = cost::workOf(kernel);
-  candidate.seconds = predict(workOf(first), workOf(second), candidate.work);
+  candidate.work = *both;
+  candidate.seconds = predict(workOf(first), workOf(second), *both);
   if (candidate.seconds.together <= candidate.seconds.apart)
     return true;
   if (whyNot)

@@ -11,54 +11,71 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace tenon::fusion;
 
 GroupGraph::GroupGraph(Block &block) : block(block) {
   for (Operation &op : block.without_terminator()) {
-    Id id = nodes.size();
+    const unsigned number = vertices.size();
+    numbers[&op] = number;
+    vertices.emplace_back();
+    vertices.back().op = &op;
+    vertices.back().group = number;
     nodes.emplace_back();
     nodes.back().members.push_back(&op);
-    nodes.back().position = id;
-    groups[&op] = id;
-    programOrder[&op] = id;
-    byPosition.push_back(id);
+    nodes.back().numbers.push_back(number);
+    nodes.back().position = number;
+    byPosition.push_back(number);
+  }
+  marks.resize(nodes.size(), 0);
+  for (unsigned number = 0; number < vertices.size(); ++number)
+    findReaders(number);
+}
+
+void GroupGraph::findReaders(unsigned number) {
+  const unsigned mark = ++lastMark;
+  for (Operation *user : vertices[number].op->getUsers()) {
+    std::optional<unsigned> reader = numberOf(user);
+    if (!reader) {
+      vertices[number].leavesBlock = true;
+      continue;
+    }
+    if (std::exchange(marks[*reader], mark) == mark)
+      continue;
+    vertices[number].readers.push_back(*reader);
+    vertices[*reader].writers.push_back(number);
   }
 }
 
-Operation *GroupGraph::ancestor(Operation *op) const {
-  return block.findAncestorOpInBlock(*op);
+std::optional<unsigned> GroupGraph::numberOf(Operation *op) const {
+  auto entry = numbers.find(block.findAncestorOpInBlock(*op));
+  return entry == numbers.end() ? std::nullopt : std::optional(entry->second);
 }
 
 void GroupGraph::forEachReader(Id group,
                                llvm::function_ref<void(Id)> visit) const {
-  for (Operation *member : nodes[group].members)
-    for (Operation *user : member->getUsers())
-      if (Operation *top = ancestor(user))
-        if (auto entry = groups.find(top);
-            entry != groups.end() && entry->second != group)
-          visit(entry->second);
+  for (unsigned member : nodes[group].numbers)
+    for (unsigned reader : vertices[member].readers)
+      if (vertices[reader].group != group)
+        visit(vertices[reader].group);
 }
 
 void GroupGraph::forEachWriter(Id group,
                                llvm::function_ref<void(Id)> visit) const {
-  for (Operation *member : nodes[group].members)
-    member->walk([&](Operation *op) {
-      for (Value operand : op->getOperands()) {
-        Operation *writer = operand.getDefiningOp();
-        auto entry = writer ? groups.find(writer) : groups.end();
-        if (entry != groups.end() && entry->second != group)
-          visit(entry->second);
-      }
-    });
+  for (unsigned member : nodes[group].numbers)
+    for (unsigned writer : vertices[member].writers)
+      if (vertices[writer].group != group)
+        visit(vertices[writer].group);
 }
 
-llvm::SmallSetVector<GroupGraph::Id, 8> GroupGraph::readersOf(Id group) const {
+llvm::SmallSetVector<GroupGraph::Id, 8> GroupGraph::readersOfGroup(Id group) const {
   llvm::SmallSetVector<Id, 8> readers;
   forEachReader(group, [&](Id reader) { readers.insert(reader); });
   // Uses are listed in the order rewrites made them, which a text does not say.
@@ -80,12 +97,12 @@ SmallVector<GroupGraph::Id> GroupGraph::executionOrder() const {
   SmallVector<unsigned> due(nodes.size()), unfinished(nodes.size(), 0);
   std::vector<llvm::SmallSetVector<Id, 8>> readers(nodes.size());
   for (Id group : inOrder) {
-    readers[group] = readersOf(group);
+    readers[group] = readersOfGroup(group);
     for (Id reader : readers[group])
       ++unfinished[reader];
   }
   for (Id group : llvm::reverse(inOrder)) {
-    unsigned last = programOrder.lookup(nodes[group].members.back());
+    unsigned last = nodes[group].numbers.back();
     unsigned first = std::numeric_limits<unsigned>::max();
     for (Id reader : readers[group])
       first = std::min(first, due[reader]);
@@ -133,10 +150,12 @@ SmallVector<GroupGraph::Id> GroupGraph::executionOrder() const {
 SmallVector<GroupGraph::Id> GroupGraph::reachable(Id from,
                                                   unsigned limit) const {
   SmallVector<Id> found, stack = {from};
-  llvm::SmallDenseSet<Id, 16> seen = {from};
+  const unsigned mark = ++lastMark;
+  marks[from] = mark;
   while (!stack.empty())
     forEachReader(stack.pop_back_val(), [&](Id next) {
-      if (nodes[next].position < limit && seen.insert(next).second) {
+      if (nodes[next].position < limit &&
+          std::exchange(marks[next], mark) != mark) {
         found.push_back(next);
         stack.push_back(next);
       }
@@ -148,24 +167,28 @@ bool GroupGraph::hasDetour(Id from, Id to) const {
   // A path is looked for from both ends, always from the one where less was
   // seen: what many groups read reaches nearly all of them, and what many are
   // read by is reached from as many, but mostly one end has few.
-  llvm::SmallDenseSet<Id, 16> behind, before;
-  SmallVector<Id> forward = {from}, backward = {to};
-  bool isFound = false;
-  auto step = [&](SmallVector<Id> &stack, llvm::SmallDenseSet<Id, 16> &seen,
-                  const llvm::SmallDenseSet<Id, 16> &other, Id next) {
-    if (!isBefore(from, next) || !isBefore(next, to) ||
-        !seen.insert(next).second)
-      return;
-    stack.push_back(next);
-    isFound |= other.contains(next);
+  struct End {
+    unsigned mark;
+    SmallVector<Id> stack;
+    size_t seen = 0;
   };
-  while (!isFound && !forward.empty() && !backward.empty())
-    if (behind.size() <= before.size())
-      forEachReader(forward.pop_back_val(),
-                    [&](Id next) { step(forward, behind, before, next); });
+  End behind{++lastMark, {from}}, before{++lastMark, {to}};
+  bool isFound = false;
+  auto step = [&](End &end, const End &other, Id next) {
+    if (!isBefore(from, next) || !isBefore(next, to) || marks[next] == end.mark)
+      return;
+    isFound |= marks[next] == other.mark;
+    marks[next] = end.mark;
+    end.stack.push_back(next);
+    ++end.seen;
+  };
+  while (!isFound && !behind.stack.empty() && !before.stack.empty())
+    if (behind.seen <= before.seen)
+      forEachReader(behind.stack.pop_back_val(),
+                    [&](Id next) { step(behind, before, next); });
     else
-      forEachWriter(backward.pop_back_val(),
-                    [&](Id next) { step(backward, before, behind, next); });
+      forEachWriter(before.stack.pop_back_val(),
+                    [&](Id next) { step(before, behind, next); });
   return isFound;
 }
 
@@ -181,18 +204,19 @@ GroupGraph::Id GroupGraph::merge(Id first, Id second) {
   if (!isBefore(first, second))
     std::swap(first, second);
   unsigned begin = nodes[first].position, end = nodes[second].position;
-  llvm::SmallDenseSet<Id, 16> after;
-  for (Id id : reachable(first, end))
-    after.insert(id);
+  SmallVector<Id> after = reachable(first, end);
+  const unsigned isAfter = lastMark;
   forEachWriter(second, [&](Id writer) {
-    assert(!after.contains(writer) && "merging would close a cycle");
+    assert((writer == first || marks[writer] != isAfter) &&
+           "merging would close a cycle");
   });
 
-  SmallVector<Operation *> members = unionOf(first, second);
-  nodes[first].members.assign(members.begin(), members.end());
-  for (Operation *op : nodes[second].members)
-    groups[op] = first;
+  nodes[first].numbers = unionOf(first, second);
+  nodes[first].members = operations(nodes[first].numbers);
+  for (unsigned number : nodes[second].numbers)
+    vertices[number].group = first;
   nodes[second].members.clear();
+  nodes[second].numbers.clear();
 
   // Mostly nothing between the two depends on `first`, which then takes the
   // place of `second`.
@@ -209,7 +233,7 @@ GroupGraph::Id GroupGraph::merge(Id first, Id second) {
   for (unsigned position = begin + 1; position < end; ++position) {
     Id id = byPosition[position];
     if (id != none)
-      (after.contains(id) ? later : before).push_back(id);
+      (marks[id] == isAfter ? later : before).push_back(id);
   }
 
   SmallVector<Id> region(before);
@@ -224,16 +248,17 @@ GroupGraph::Id GroupGraph::merge(Id first, Id second) {
   return first;
 }
 
-SmallVector<Operation *> GroupGraph::unionOf(Id first, Id second) const {
-  // Both are in program order already.
-  ArrayRef<Operation *> a = nodes[first].members, b = nodes[second].members;
-  SmallVector<Operation *> members;
-  members.reserve(a.size() + b.size());
-  std::merge(a.begin(), a.end(), b.begin(), b.end(),
-             std::back_inserter(members), [&](Operation *x, Operation *y) {
-               return programOrder.lookup(x) < programOrder.lookup(y);
-             });
-  return members;
+SmallVector<unsigned> GroupGraph::unionOf(Id first, Id second) const {
+  ArrayRef<unsigned> a = nodes[first].numbers, b = nodes[second].numbers;
+  SmallVector<unsigned> all(a.size() + b.size());
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), all.begin());
+  return all;
+}
+
+SmallVector<Operation *>
+GroupGraph::operations(ArrayRef<unsigned> numbers) const {
+  return llvm::map_to_vector(
+      numbers, [&](unsigned number) { return vertices[number].op; });
 }
 
 SmallVector<Value> GroupGraph::resultsOf(ArrayRef<Operation *> operations) {

@@ -14,6 +14,7 @@
 
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Fusion/GroupGraph.h"
+#include "tenon/Fusion/KnownKernels.h"
 #include "tenon/Fusion/RecomputeAcrossPeak.h"
 
 namespace tenon::fusion {
@@ -26,7 +27,8 @@ class BlockGrouper {
 public:
   BlockGrouper(mlir::Block &block, const RecomputedOperations &recomputed,
                const target::Target &machine)
-      : block(block), graph(block), recomputed(recomputed), machine(machine) {}
+      : block(block), graph(block), kernels(graph), recomputed(recomputed),
+        machine(machine) {}
 
   /// Free reads join their reader; nothing else is merged.
   void absorbFreeReads();
@@ -93,6 +95,7 @@ private:
 
   mlir::Block &block;
   GroupGraph graph;
+  KnownKernels kernels;
   const RecomputedOperations &recomputed;
   const target::Target &machine;
   llvm::DenseMap<Id, cost::KernelWork> works; // of groups that were asked for

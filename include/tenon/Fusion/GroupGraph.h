@@ -22,6 +22,9 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
+#include <vector>
+
 namespace tenon::fusion {
 
 class GroupGraph {
@@ -31,11 +34,35 @@ public:
   /// One group per operation of `block` in program order, terminator excluded.
   explicit GroupGraph(mlir::Block &block);
 
-  Id groupOf(mlir::Operation *op) const { return groups.lookup(op); }
-  bool contains(mlir::Operation *op) const { return groups.contains(op); }
+  Id groupOf(mlir::Operation *op) const {
+    return vertices[numbers.lookup(op)].group;
+  }
+  bool contains(mlir::Operation *op) const { return numbers.contains(op); }
   /// Members in program order.
   llvm::ArrayRef<mlir::Operation *> members(Id group) const {
     return nodes[group].members;
+  }
+  /// Operations have numbers, from 0 up in program order.
+  size_t size() const { return vertices.size(); }
+  llvm::ArrayRef<unsigned> memberNumbers(Id group) const {
+    return nodes[group].numbers;
+  }
+  mlir::Operation *operation(unsigned number) const {
+    return vertices[number].op;
+  }
+  llvm::SmallVector<mlir::Operation *>
+  operations(llvm::ArrayRef<unsigned> numbers) const;
+  /// The number of the operation that holds `op`, itself or an ancestor; none
+  /// for the terminator.
+  std::optional<unsigned> numberOf(mlir::Operation *op) const;
+  /// Those that read results of an operation, themselves or in their regions;
+  /// none twice.
+  llvm::ArrayRef<unsigned> readersOf(unsigned number) const {
+    return vertices[number].readers;
+  }
+  /// Whether the terminator reads a result of the operation.
+  bool leavesBlock(unsigned number) const {
+    return vertices[number].leavesBlock;
   }
   /// Groups in the order to run them in: a topological order close to the
   /// program's (Solver/DueOrder.h). A group is due where its last member
@@ -50,15 +77,15 @@ public:
   /// Whether `to` needs `from`, itself or through other groups.
   bool hasPath(Id from, Id to) const;
   /// Calls `visit` with the groups that read a result of this one, or whose
-  /// results it reads, once for each use.
+  /// results it reads, maybe several times.
   void forEachReader(Id group, llvm::function_ref<void(Id)> visit) const;
   void forEachWriter(Id group, llvm::function_ref<void(Id)> visit) const;
 
   /// Merges two groups without a detour between them and returns the result.
   Id merge(Id first, Id second);
 
-  /// Members of both groups in program order.
-  llvm::SmallVector<mlir::Operation *> unionOf(Id first, Id second) const;
+  /// Numbers of the members of both groups.
+  llvm::SmallVector<unsigned> unionOf(Id first, Id second) const;
 
   /// Values computed by `operations` (all of this block) that something else
   /// reads, in program order.
@@ -71,24 +98,36 @@ public:
 
 private:
   struct Node {
-    llvm::SmallVector<mlir::Operation *, 4> members;
+    llvm::SmallVector<mlir::Operation *> members;
+    llvm::SmallVector<unsigned> numbers; // of the members, in order
     unsigned position = 0;
   };
+  /// An operation of the block, its number being its place there.
+  struct Vertex {
+    mlir::Operation *op = nullptr;
+    Id group = 0;
+    bool leavesBlock = false;
+    /// Numbers of those that read its results, and of those whose results it
+    /// reads.
+    llvm::SmallVector<unsigned, 4> readers, writers;
+  };
 
+  void findReaders(unsigned number);
   /// Groups that read a result of this one.
-  llvm::SmallSetVector<Id, 8> readersOf(Id group) const;
-  /// The operation of this block that holds `op`, itself or an ancestor.
-  mlir::Operation *ancestor(mlir::Operation *op) const;
+  llvm::SmallSetVector<Id, 8> readersOfGroup(Id group) const;
   /// Groups positioned before `limit` that can be reached from `from`, `from`
-  /// excluded.
+  /// excluded. They and it have the last mark.
   llvm::SmallVector<Id> reachable(Id from, unsigned limit) const;
 
   mlir::Block &block;
   llvm::SmallVector<Node, 0> nodes;
-  llvm::DenseMap<mlir::Operation *, Id> groups;
-  llvm::DenseMap<mlir::Operation *, unsigned> programOrder;
+  std::vector<Vertex> vertices;
+  llvm::DenseMap<mlir::Operation *, unsigned> numbers;
   static constexpr Id none = ~Id(0);
   llvm::SmallVector<Id, 0> byPosition; // `none` where a merge left a gap
+  /// Which walk has seen a group last.
+  mutable std::vector<unsigned> marks;
+  mutable unsigned lastMark = 0;
 };
 
 } // namespace tenon::fusion
