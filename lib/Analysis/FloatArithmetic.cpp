@@ -7,6 +7,7 @@
 #include "tenon/Analysis/FloatArithmetic.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -144,7 +145,8 @@ static bool neverSubnormal(Value value, int depth) {
           stablehlo::GatherOp, stablehlo::NegateOp,
           stablehlo::OptimizationBarrierOp, stablehlo::PadOp,
           stablehlo::ReshapeOp, stablehlo::ReverseOp, stablehlo::SelectOp,
-          stablehlo::SliceOp, stablehlo::TransposeOp>(op)) {
+          stablehlo::SliceOp, stablehlo::TransposeOp,
+          step::ShardingConstraintOp>(op)) {
     if (isa<stablehlo::OptimizationBarrierOp>(op))
       return neverSubnormal(
           op->getOperand(cast<OpResult>(value).getResultNumber()), depth + 1);

@@ -87,6 +87,7 @@ const llvm::StringMap<OperationTrait> &operationTable() {
       {"stablehlo.slice", {indexMap, false}},
       {"stablehlo.transpose", {indexMap, false}},
       {"stablehlo.reshape", {view, false}},
+      {"step.sharding_constraint", {view, false}},
       {"stablehlo.constant", {ungrouped, false}},
       {"stablehlo.while", {ungrouped, false}},
       {"stablehlo.case", {ungrouped, false}},

@@ -9,6 +9,7 @@
 #include "OptionEntries.h"
 #include "RunStages.h"
 
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Sharding/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -75,7 +76,7 @@ static std::string linesFor(StringRef text, StringRef entry,
 
 static bool asksForNothing(const sharding::AskedLayouts &asked) {
   auto isOpen = [](const auto &layout) { return !layout; };
-  return llvm::all_of(asked.arguments, isOpen) &&
+  return asked.constraints.empty() && llvm::all_of(asked.arguments, isOpen) &&
          llvm::all_of(asked.results, isOpen);
 }
 
@@ -125,6 +126,14 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
   const ShardingWish wish = wishOf(options.sharding);
   if (ExitCode code = readLayouts(wish, text); code != exitOk)
     return code;
+  if (auto dropped =
+          (*program.module)
+              ->getAttrOfType<IntegerAttr>(step::droppedConstraintsAttrName))
+    return fail(exitUserError,
+                "the step had " + std::to_string(dropped.getInt()) +
+                    " sharding constraints inside, which the stage import "
+                    "dropped since there was no mesh; start from what was "
+                    "imported, with --mesh");
   auto asked = sharding::readAskedLayouts(
       *program.module, *mesh, linesFor(text, entry, options.entries),
       wish.file);
@@ -144,8 +153,8 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
   if (asksForNothing(*asked) && entry.empty())
     return fail(exitUserError,
                 wish.file.empty()
-                    ? "the step has no shardings on its arguments and results; "
-                      "give --sharding=FILE with layouts"
+                    ? "the step has no shardings, neither on its arguments and "
+                      "results nor inside; give --sharding=FILE with layouts"
                     : "'" + wish.file +
                           "' has no layout, so nothing would be cut");
   decided.plan.layouts = sharding::propagate(main, *asked);

@@ -15,6 +15,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Precision/FormatPolicy.h"
 #include "tenon/Precision/Passes.h"
@@ -162,6 +163,8 @@ ExitCode FormatSearch::lookAhead(OwningOpRef<ModuleOp> module,
   grouping.callAllLibraries = false;
   grouping.callLibraries &= !forXla;
   auto main = module->lookupSymbol<func::FuncOp>("main");
+  // Where values are to lie is no matter of kernels.
+  step::dropShardingConstraints(*module);
   ExitCode code = run.runPasses(*module, [&](OpPassManager &passes) {
     fusion::buildLoopPipeline(passes, grouping);
   });

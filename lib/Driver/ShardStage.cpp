@@ -16,6 +16,7 @@
 #include "tenon/Analysis/Collectives.h"
 #include "tenon/Collectives/Passes.h"
 #include "tenon/Dialect/Step/Parts.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Sharding/Passes.h"
 #include "tenon/ShardingCheck/CheckPartition.h"
@@ -110,8 +111,9 @@ static ExitCode expandCollectives(ModuleOp module, StageRun &run) {
 }
 
 /// Whether the parts compute what the whole step does.
-static ExitCode checkParts(ModuleOp whole, ModuleOp parts) {
-  auto fault = shardingcheck::checkPartition(whole, parts);
+static ExitCode checkParts(ModuleOp whole, ModuleOp parts,
+                           bool withConstraints = false) {
+  auto fault = shardingcheck::checkPartition(whole, parts, withConstraints);
   if (!fault)
     return exitOk;
   emitError(fault->location) << fault->message;
@@ -135,7 +137,9 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
   if (failed(sharding::partition(*program.module, mesh, std::move(plan),
                                  &prices, &price)))
     return run.blame;
-  if (ExitCode code = checkParts(*whole, *program.module); code != exitOk)
+  if (ExitCode code =
+          checkParts(*whole, *program.module, /*withConstraints=*/true);
+      code != exitOk)
     return code;
   run.details["check"] = "accepted";
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
@@ -169,9 +173,15 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
   return run.options.verifyForms ? checkParts(*whole, *program.module) : exitOk;
 }
 
+/// On one device nothing lies anywhere else.
+static ExitCode leaveWhole(Program &program, StageRun &run) {
+  step::dropShardingConstraints(*program.module);
+  return refuseLayoutsWithoutMesh(run.options);
+}
+
 static ExitCode shardStep(Program &program, StageRun &run) {
   if (run.options.mesh.empty())
-    return refuseLayoutsWithoutMesh(run.options);
+    return leaveWhole(program, run);
   if (ExitCode code = placeRoundings(*program.module, run); code != exitOk)
     return code;
   auto decide = [](Program &of, StageRun &with,
@@ -206,9 +216,9 @@ static bool askAsTheStep(ModuleOp step, func::FuncOp main,
       continue;
     sharding::Layout has = layoutOf(cuts, mesh);
     auto &layout = asked.arguments[i];
-    if (layout && !(*layout == has)) {
+    if (layout && !(layout->layout == has)) {
       main.emitError() << "argument " << i << " has the layout "
-                       << layout->text(mesh) << ", and the step has '"
+                       << layout->layout.text(mesh) << ", and the step has '"
                        << state.getName() << "' in the layout "
                        << has.text(mesh);
       return false;
@@ -222,7 +232,7 @@ Stage driver::shardEntryStage(ModuleOp step, StringRef entry) {
   Stage stage = shardStage();
   stage.run = [step, entry = entry.str()](Program &program, StageRun &run) {
     if (run.options.mesh.empty())
-      return refuseLayoutsWithoutMesh(run.options);
+      return leaveWhole(program, run);
     if (ExitCode code = placeRoundings(*program.module, run); code != exitOk)
       return code;
     DecidedLayouts decided;

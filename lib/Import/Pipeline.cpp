@@ -17,7 +17,14 @@ using namespace mlir;
 namespace tenon::importer {
 
 void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
-  manager.addPass(createIgnoreShardingsPass());
+  if (options.keepShardings) {
+    KeepShardingsPassOptions keeping;
+    keeping.entry = options.entry;
+    manager.addPass(createKeepShardingsPass(keeping));
+  }
+  IgnoreShardingsPassOptions ignoring;
+  ignoring.kept = options.keepShardings;
+  manager.addPass(createIgnoreShardingsPass(ignoring));
   manager.addPass(createExpandTopKPass());
   InlineFunctionsPassOptions inlining;
   inlining.entry = options.entry;
@@ -64,6 +71,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   ListOption<std::string> names{
       *this, "names",
       llvm::cl::desc("names of results that are no state, as 1=accuracy")};
+  Option<bool> keepShardings{
+      *this, "keep-shardings",
+      llvm::cl::desc("keep what is said of how values lie on a mesh"),
+      llvm::cl::init(false)};
 };
 } // namespace
 
@@ -75,6 +86,7 @@ void registerImportPipeline() {
         ImportOptions options;
         options.entry = text.entry;
         options.rolesFile = text.roles;
+        options.keepShardings = text.keepShardings;
         options.resultNames.assign(text.names.begin(), text.names.end());
         buildImportPipeline(manager, options);
       });

@@ -29,10 +29,14 @@ using tenon::step::RoleAttr;
 namespace {
 
 /// Operations of step form that are not stablehlo.
-const llvm::StringLiteral keptOperations[] = {
-    "chlo.top_k",           "chlo.erf",       "chlo.erfc",
-    "chlo.erf_inv",         "step.attention", "step.attention_gradient",
-    "step.stochastic_round"};
+const llvm::StringLiteral keptOperations[] = {"chlo.top_k",
+                                              "chlo.erf",
+                                              "chlo.erfc",
+                                              "chlo.erf_inv",
+                                              "step.attention",
+                                              "step.attention_gradient",
+                                              "step.stochastic_round",
+                                              "step.sharding_constraint"};
 
 class VerifyStepForm
     : public tenon::importer::impl::VerifyStepFormPassBase<VerifyStepForm> {

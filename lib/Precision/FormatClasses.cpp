@@ -13,6 +13,7 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Precision/PrecisionRules.h"
 
@@ -68,7 +69,7 @@ bool isZero(Value value) {
 class EqualExpressions {
 public:
   void add(Operation *op) {
-    if (isa<stablehlo::OptimizationBarrierOp>(op)) {
+    if (isa<stablehlo::OptimizationBarrierOp, step::ShardingConstraintOp>(op)) {
       for (auto [operand, result] :
            llvm::zip_equal(op->getOperands(), op->getResults()))
         first[result] = firstOf(operand);

@@ -8,6 +8,7 @@
 
 #include "tenon/Analysis/Windows.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -21,7 +22,8 @@ bool precision::adds(Operation *op) {
 Value precision::behindMovement(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<stablehlo::ConvertOp, stablehlo::ReshapeOp, stablehlo::TransposeOp,
-             stablehlo::OptimizationBarrierOp>(op) ||
+             stablehlo::OptimizationBarrierOp, step::ShardingConstraintOp>(
+            op) ||
         op->getNumOperands() != 1)
       break;
     value = op->getOperand(0);

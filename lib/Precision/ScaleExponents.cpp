@@ -9,6 +9,7 @@
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/IR/Matchers.h"
@@ -212,7 +213,7 @@ void ScaleExponents::visit(Operation *op) {
     return set(op->getResult(0),
                {isZero ? Exponent::any : Exponent::none, false});
   }
-  if (isa<stablehlo::OptimizationBarrierOp>(op)) {
+  if (isa<stablehlo::OptimizationBarrierOp, step::ShardingConstraintOp>(op)) {
     for (OpResult result : op->getResults())
       set(result, joined({&op->getOpOperand(result.getResultNumber())}, {}));
     return;

@@ -204,6 +204,7 @@ ArrayRef<Evaluator> reference::shapeEvaluators() {
       {"stablehlo.reverse", evaluateReverse},
       {"stablehlo.slice", evaluateSlice},
       {"stablehlo.transpose", evaluateTranspose},
+      {"step.sharding_constraint", evaluateBarrier},
   };
   return table;
 }

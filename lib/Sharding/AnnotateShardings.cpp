@@ -9,6 +9,7 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -95,8 +96,6 @@ BoundaryShardings tenon::sharding::annotateShardings(ModuleOp module,
   auto main = module.lookupSymbol<func::FuncOp>("main");
   Annotator annotator(module, mesh);
   AskedLayouts boundary;
-  boundary.openArguments.resize(main.getNumArguments());
-  boundary.openResults.resize(main.getNumResults());
   BoundaryShardings shardings;
   for (Value argument : main.getArguments()) {
     Layout even =
@@ -116,7 +115,8 @@ BoundaryShardings tenon::sharding::annotateShardings(ModuleOp module,
     for (Value value : op->getResults()) {
       auto layout = plan.layouts.values.find(value);
       if (layout != plan.layouts.values.end() && !isMadeAnywhere(value) &&
-          !(layout->second == expected.values.at(value)))
+          (isa<step::ShardingConstraintOp>(op) ||
+           !(layout->second == expected.values.at(value))))
         others.push_back({value, &layout->second});
     }
     // Regions on elements hold no tensors of the step.
@@ -128,6 +128,7 @@ BoundaryShardings tenon::sharding::annotateShardings(ModuleOp module,
   });
   for (auto [value, layout] : others)
     annotator.constrain(value, *layout);
+  step::dropShardingConstraints(main);
   constraints = int64_t(others.size());
   return shardings;
 }

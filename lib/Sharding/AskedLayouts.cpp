@@ -1,7 +1,7 @@
 //===- AskedLayouts.cpp - What users ask of a partitioned step ------------===//
 //
-// From the attributes of the step and from the lines of a file, which go
-// before.
+// From the attributes of the step, its constraints, and the lines of a file,
+// which go before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +12,10 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -38,9 +39,7 @@ public:
         return failure();
     asked.arguments.resize(main.getNumArguments());
     asked.results.resize(main.getNumResults());
-    asked.openArguments.resize(main.getNumArguments());
-    asked.openResults.resize(main.getNumResults());
-    if (failed(readAttributes()))
+    if (failed(readAttributes()) || failed(readConstraints()))
       return failure();
     if (mesh.axes.empty())
       return module.emitError("there is no mesh of devices: give one, as in "
@@ -48,10 +47,8 @@ public:
     if (failed(readLines(text, fileName)) || failed(checkSuccessors()))
       return failure();
     // What users name are whole tensors; all parts of one lie where it does.
-    for (auto [first, later] : step::laterParts(main)) {
+    for (auto [first, later] : step::laterParts(main))
       asked.arguments[later] = asked.arguments[first];
-      asked.openArguments[later] = asked.openArguments[first];
-    }
     return std::move(asked);
   }
 
@@ -65,89 +62,157 @@ private:
                             << type;
   }
 
+  /// Begins an error about what is read: where it stands, and what it is.
+  using Fail = llvm::function_ref<InFlightDiagnostic()>;
+
   LogicalResult readAttributes() {
+    auto read = [&](DictionaryAttr attributes, const Twine &where, Type type,
+                    std::optional<AskedLayout> &to) {
+      auto fail = [&] { return main.emitError() << where << " "; };
+      auto sharding =
+          attributes
+              ? attributes.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName)
+              : sdy::TensorShardingAttr();
+      const int64_t rank = cast<RankedTensorType>(type).getRank();
+      if (sharding)
+        return readSharding(sharding, main, rank, fail, to);
+      auto text = attributes ? attributes.getAs<StringAttr>("mhlo.sharding")
+                             : StringAttr();
+      return text ? readTiles(text, rank, fail, to) : success();
+    };
     for (unsigned at = 0; at < main.getNumArguments(); ++at)
-      if (failed(readAttribute(main.getArgAttrDict(at), "argument " + Twine(at),
-                               main.getArgument(at).getType(),
-                               asked.arguments[at], asked.openArguments[at])))
+      if (failed(read(main.getArgAttrDict(at), "argument " + Twine(at),
+                      main.getArgument(at).getType(), asked.arguments[at])))
         return failure();
     for (unsigned at = 0; at < main.getNumResults(); ++at)
-      if (failed(readAttribute(main.getResultAttrDict(at),
-                               "result " + Twine(at), main.getResultTypes()[at],
-                               asked.results[at], asked.openResults[at])))
+      if (failed(read(main.getResultAttrDict(at), "result " + Twine(at),
+                      main.getResultTypes()[at], asked.results[at])))
         return failure();
     return success();
   }
 
-  LogicalResult readAttribute(DictionaryAttr attributes, const Twine &where,
-                              Type type, std::optional<Layout> &layout,
-                              SmallVector<bool> &open) {
-    auto sharding =
-        attributes
-            ? attributes.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName)
-            : sdy::TensorShardingAttr();
-    if (!sharding)
-      return readTiles(attributes, where, type, layout);
-    sdy::MeshAttr own = sharding.getMesh(main);
+  LogicalResult readConstraints() {
+    llvm::MapVector<int64_t, std::vector<Value>> groups;
+    auto walked = main.walk([&](step::ShardingConstraintOp op) {
+      return WalkResult(readConstraint(op, groups));
+    });
+    if (walked.wasInterrupted())
+      return failure();
+    for (auto &[number, members] : groups)
+      asked.groups.push_back(std::move(members));
+    return success();
+  }
+
+  LogicalResult
+  readConstraint(step::ShardingConstraintOp op,
+                 llvm::MapVector<int64_t, std::vector<Value>> &groups) {
+    auto fail = [&] { return op.emitOpError(); };
+    const int64_t rank = cast<RankedTensorType>(op.getType()).getRank();
+    if (auto number = op.getGroup()) {
+      std::vector<Value> &members = groups[int64_t(*number)];
+      if (!members.empty() &&
+          int64_t(shapeOf(members.front()).size()) != rank) {
+        InFlightDiagnostic error = fail() << "puts a tensor of " << rank
+                                          << " dimensions into the group "
+                                          << *number << ", whose others have "
+                                          << shapeOf(members.front()).size();
+        error.attachNote(members.front().getLoc()) << "the first one is here";
+        return error;
+      }
+      members.push_back(op.getResult());
+    }
+    std::optional<AskedLayout> read;
+    Attribute sharding = op.getShardingAttr();
+    if (auto named = dyn_cast_or_null<sdy::TensorShardingAttr>(sharding)) {
+      if (failed(readSharding(named, op, rank, fail, read)))
+        return failure();
+    } else if (auto text = dyn_cast_or_null<StringAttr>(sharding)) {
+      if (failed(readTiles(text, rank, fail, read)))
+        return failure();
+      for (int64_t dim : op.getOpenDims().value_or(ArrayRef<int64_t>())) {
+        read->open.resize(rank);
+        read->open[dim] = true;
+      }
+    } else if (sharding) {
+      return fail() << "has a sharding of another kind: " << sharding;
+    }
+    if (read)
+      asked.constraints[op.getResult()] = std::move(*read);
+    return success();
+  }
+
+  LogicalResult readSharding(sdy::TensorShardingAttr sharding, Operation *from,
+                             int64_t rank, Fail fail,
+                             std::optional<AskedLayout> &to) {
+    sdy::MeshAttr own = sharding.getMesh(from);
     if (!own || !own.getDeviceIds().empty())
-      return main.emitError()
-             << where << " has a sharding "
-             << (own ? "on devices in an order of their own" : "without a mesh")
-             << ", which is not partitioned";
+      return fail() << "has a sharding "
+                    << (own ? "on devices in an order of their own"
+                            : "without a mesh")
+                    << ", which is not partitioned";
     if (mesh.axes.empty()) {
       for (sdy::MeshAxisAttr axis : own.getAxes())
         mesh.axes.push_back({axis.getName().str(), axis.getSize()});
       std::string error;
       if (!mesh.axes.empty() && !Mesh::parse(mesh.text(), error))
-        return main.emitError() << "the mesh of " << where << ": " << error;
+        return fail() << "is on a mesh that cannot be: " << error;
     }
     if (!sharding.getUnreducedAxes().empty())
-      return main.emitError() << where
-                              << " has a pending reduction, expected "
-                                 "whole values";
-    Layout read = Layout::replicated(cast<RankedTensorType>(type).getRank());
-    bool says = false; // dimensions that are open and not cut say nothing
-    for (auto [dim, parts] :
-         llvm::zip_equal(sharding.getDimShardings(), read.dims)) {
-      says |= dim.getIsClosed();
-      open.push_back(!dim.getIsClosed());
-      for (sdy::AxisRefAttr axis : dim.getAxes()) {
+      return fail() << "has a pending reduction, expected whole values";
+    if (int64_t(sharding.getDimShardings().size()) != rank)
+      return fail() << "has a sharding of " << sharding.getDimShardings().size()
+                    << " dimensions, and the tensor has " << rank;
+    auto readAxes = [&](ArrayRef<sdy::AxisRefAttr> axes, StringRef what,
+                        AxisParts &parts) -> LogicalResult {
+      for (sdy::AxisRefAttr axis : axes) {
         auto number = mesh.find(axis.getName());
         std::optional<int64_t> size = own.getAxisSize(axis.getName());
         if (!number || mesh.axes[*number].size != size.value_or(1))
-          return main.emitError()
-                 << where << " is cut along axis '" << axis.getName()
-                 << "' of size " << size.value_or(1) << ", and the mesh is "
-                 << mesh.text();
+          return fail() << "is " << what << " along axis '" << axis.getName()
+                        << "' of size " << size.value_or(1)
+                        << ", and the mesh is " << mesh.text();
         sdy::SubAxisInfoAttr part = axis.getSubAxisInfo();
         AxisPart cut{*number, part ? part.getPreSize() : 1,
                      part ? part.getSize() : mesh.axes[*number].size};
         if (cut.size > 1)
           parts.push_back(cut);
-        says = true;
       }
       parts = joined(parts);
+      return success();
+    };
+    AskedLayout read(Layout::replicated(rank));
+    // Dimensions that are open and not cut say nothing.
+    bool says = rank == 0 || !sharding.getReplicatedAxes().empty();
+    bool hasPriorities = false;
+    for (auto [dim, parts] :
+         llvm::zip_equal(sharding.getDimShardings(), read.layout.dims)) {
+      says |= dim.getIsClosed() || !dim.getAxes().empty();
+      hasPriorities |= dim.getPriority().has_value();
+      read.open.push_back(!dim.getIsClosed());
+      read.priorities.push_back(dim.getPriority().value_or(0));
+      if (failed(readAxes(dim.getAxes(), "cut", parts)))
+        return failure();
     }
-    if (says || read.dims.empty())
-      layout = read;
+    if (failed(readAxes(sharding.getReplicatedAxes(), "replicated",
+                        read.replicated)))
+      return failure();
+    if (!hasPriorities)
+      read.priorities.clear();
+    if (says)
+      to = std::move(read);
     return success();
   }
 
-  LogicalResult readTiles(DictionaryAttr attributes, const Twine &where,
-                          Type type, std::optional<Layout> &layout) {
-    auto text = attributes ? attributes.getAs<StringAttr>("mhlo.sharding")
-                           : StringAttr();
-    if (!text)
-      return success();
+  LogicalResult readTiles(StringAttr text, int64_t rank, Fail fail,
+                          std::optional<AskedLayout> &to) {
     if (mesh.axes.empty())
-      return main.emitError() << where
-                              << " has 'mhlo.sharding', which names no axes: "
-                                 "give the mesh, as in mesh=data=2";
+      return fail() << "has 'mhlo.sharding', which names no axes: give the "
+                       "mesh, as in mesh=data=2";
     std::string error;
-    layout = readTiledSharding(
-        text.getValue(), cast<RankedTensorType>(type).getRank(), mesh, error);
+    auto layout = readTiledSharding(text.getValue(), rank, mesh, error);
     if (!layout)
-      return main.emitError() << where << ": " << error;
+      return fail() << "cannot be cut so: " << error;
+    to = std::move(*layout);
     return success();
   }
 
@@ -173,8 +238,8 @@ private:
         return fail() << "arguments and results have no pending reduction";
       bool isKnown = false;
       auto give = [&](DictionaryAttr attributes, const std::string &plain,
-                      Type type, std::optional<Layout> &to,
-                      SmallVector<bool> &open) -> LogicalResult {
+                      Type type,
+                      std::optional<AskedLayout> &to) -> LogicalResult {
         auto known = attributes
                          ? attributes.getAs<StringAttr>(step::nameAttrName)
                          : StringAttr();
@@ -185,20 +250,17 @@ private:
         if (int64_t(read->dims.size()) != rank)
           return fail() << "'" << name << "' has " << rank
                         << " dimensions, and its layout " << read->dims.size();
-        to = read;
-        open.clear();
+        to = *read;
         return success();
       };
       for (unsigned at = 0; at < main.getNumArguments(); ++at)
         if (failed(give(main.getArgAttrDict(at), "arg" + std::to_string(at),
-                        main.getArgument(at).getType(), asked.arguments[at],
-                        asked.openArguments[at])))
+                        main.getArgument(at).getType(), asked.arguments[at])))
           return failure();
       for (unsigned at = 0; at < main.getNumResults(); ++at)
         if (failed(give(main.getResultAttrDict(at),
                         "result" + std::to_string(at),
-                        main.getResultTypes()[at], asked.results[at],
-                        asked.openResults[at])))
+                        main.getResultTypes()[at], asked.results[at])))
           return failure();
       if (!isKnown)
         return fail() << "the step has no argument and no result '" << name
@@ -215,16 +277,15 @@ private:
       if (!successor)
         continue;
       auto &result = asked.results[successor.getInt()];
-      if (result && asked.arguments[at] && !(*result == *asked.arguments[at]))
+      if (result && asked.arguments[at] &&
+          !(result->layout == asked.arguments[at]->layout))
         return main.emitError()
                << "argument " << at << " has the layout "
-               << asked.arguments[at]->text(mesh) << ", and result "
+               << asked.arguments[at]->layout.text(mesh) << ", and result "
                << successor.getInt() << ", which replaces it, "
-               << result->text(mesh);
-      if (result && !asked.arguments[at]) {
+               << result->layout.text(mesh);
+      if (result && !asked.arguments[at])
         asked.arguments[at] = result;
-        asked.openArguments[at] = asked.openResults[successor.getInt()];
-      }
     }
     return success();
   }

@@ -20,6 +20,7 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Sharding/UsefulCopies.h"
 #include "tenon/Support/DistinctItems.h"
@@ -313,29 +314,21 @@ private:
     return numbers;
   }
 
-  static bool follows(const Layout &layout, const Layout &asked,
-                      ArrayRef<bool> open) {
-    for (size_t dim = 0; dim < asked.dims.size(); ++dim) {
-      ArrayRef<AxisPart> own = layout.dims[dim], given = asked.dims[dim];
-      bool mayGoOn = !open.empty() && open[dim];
-      if (mayGoOn ? own.take_front(given.size()) != given : own != given)
-        return false;
-    }
-    return true;
+  /// What is asked for, and all layouts that it allows.
+  std::vector<Layout> layoutsWithin(const AskedLayout &asked, Value value) {
+    std::vector<Layout> layouts{asked.layout};
+    for (Layout &layout : layoutsOf(shapeOf(value), mesh))
+      if (!(layout == asked.layout) && asked.allows(layout))
+        layouts.push_back(std::move(layout));
+    return layouts;
   }
 
   void addArgument(BlockArgument argument) {
     unsigned at = argument.getArgNumber();
     std::vector<int> layouts;
     if (const auto &given = asked.arguments[at]) {
-      ArrayRef<bool> open;
-      if (at < asked.openArguments.size())
-        open = asked.openArguments[at];
-      layouts.push_back(moves.number(*given));
-      for (int number : allLayouts(argument))
-        if (number != layouts.front() &&
-            follows(moves.layout(number), *given, open))
-          layouts.push_back(number);
+      for (const Layout &layout : layoutsWithin(*given, argument))
+        layouts.push_back(moves.number(layout));
     } else {
       layouts = allLayouts(argument);
     }
@@ -359,7 +352,7 @@ private:
     Factors rule = factorsOf(op);
     Node node;
     node.op = op;
-    node.axes = waysToCut(rule, mesh);
+    node.axes = waysOf(op, rule);
     for (const FactorAxes &axes : node.axes)
       node.seconds.push_back(runs * prices.secondsOf(op, rule, axes));
     nodes.push_back(std::move(node));
@@ -368,6 +361,20 @@ private:
     for (auto [value, factors] :
          llvm::zip_equal(op->getResults(), rule.results))
       addResult(value, rule, factors, self, runs);
+  }
+
+  /// A constraint leaves its operand as it is, in one of the layouts that it
+  /// allows.
+  std::vector<FactorAxes> waysOf(Operation *op, const Factors &rule) {
+    auto given = isa<step::ShardingConstraintOp>(op)
+                     ? asked.constraints.find(op->getResult(0))
+                     : asked.constraints.end();
+    if (given == asked.constraints.end())
+      return waysToCut(rule, mesh);
+    std::vector<FactorAxes> ways;
+    for (const Layout &layout : layoutsWithin(given->second, op->getResult(0)))
+      ways.emplace_back(layout.dims.begin(), layout.dims.end());
+    return ways;
   }
 
   void readOperands(Operation *op, const Factors &rule, int self, double runs) {
@@ -499,7 +506,7 @@ private:
       if (replaces[at] >= 0)
         readAsCarried(value, replaces[at], 1);
       else if (const auto &given = asked.results[at])
-        readIn(value, moves.number(*given), 1);
+        readIn(value, moves.number(given->layout), 1);
     }
   }
 
@@ -663,6 +670,9 @@ private:
     for (auto [first, later] : step::laterParts(main))
       lieAlike(nodeOf[main.getArgument(first)],
                nodeOf[main.getArgument(later)]);
+    for (ArrayRef<Value> group : asked.groups)
+      for (Value member : group.drop_front())
+        lieAlike(nodeOf[group.front()], nodeOf[member]);
     for (int node = 0; node < int(nodes.size()); ++node) {
       if (!nodes[node].value)
         continue;
@@ -674,7 +684,7 @@ private:
     }
   }
 
-  /// Two parts of one tensor have one layout.
+  /// Two values, such as parts of one tensor, have one layout.
   void lieAlike(int first, int later) {
     std::vector<int64_t> table;
     for (const ValueWay &way : kindOf(first).ways)
@@ -919,7 +929,7 @@ private:
     Operation *end = main.getBody().front().getTerminator();
     for (auto [at, value] : llvm::enumerate(end->getOperands()))
       choice.plan.layouts.results.push_back(
-          asked.results[at] ? *asked.results[at] : values[value]);
+          asked.results[at] ? asked.results[at]->layout : values[value]);
     for (unsigned at = 0; at < main.getNumArguments(); ++at) {
       if (auto successor =
               main.getArgAttrOfType<IntegerAttr>(at, step::successorAttrName))

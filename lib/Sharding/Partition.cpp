@@ -21,6 +21,7 @@
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Parts.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Sharding/Passes.h"
 #include "tenon/Sharding/Rules.h"
@@ -108,6 +109,8 @@ private:
       return success(); // where it is read
     if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
       return writeControl(op);
+    if (auto constraint = dyn_cast<step::ShardingConstraintOp>(op))
+      return writeConstraint(constraint);
     if (structureOf(op) == absent)
       return op->emitOpError("cannot be partitioned: step form does not hold "
                              "it");
@@ -127,6 +130,16 @@ private:
         part = {target, move(part, value, target)};
       remember(value, std::move(part));
     }
+    return success();
+  }
+
+  /// The operand where it is to lie; nothing is left of the constraint.
+  LogicalResult writeConstraint(step::ShardingConstraintOp op) {
+    const Layout layout = wanted.values[op.getResult()];
+    const size_t before = added.size();
+    Part part{layout, partOf(op.getInput(), layout)};
+    forgetMoved(before);
+    remember(op.getResult(), std::move(part));
     return success();
   }
 

@@ -10,10 +10,11 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Sharding/Rules.h"
 
-#include "llvm/ADT/DenseSet.h"
+#include <set>
 
 using namespace mlir;
 using namespace tenon;
@@ -29,6 +30,22 @@ bool tenon::sharding::isMadeAnywhere(Value value) {
   return broadcast && elementCount(shapeOf(broadcast.getOperand())) == 1;
 }
 
+bool AskedLayout::allows(const Layout &other) const {
+  for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
+    ArrayRef<AxisPart> own = other.dims[dim], given = layout.dims[dim];
+    if (own.size() < given.size() || own.take_front(given.size()) != given)
+      return false;
+    ArrayRef<AxisPart> more = own.drop_front(given.size());
+    if (!more.empty() && !isOpen(dim))
+      return false;
+    for (const AxisPart &part : more)
+      if (llvm::any_of(replicated,
+                       [&](const AxisPart &no) { return no.overlaps(part); }))
+        return false;
+  }
+  return true;
+}
+
 namespace {
 
 class Propagation {
@@ -40,25 +57,76 @@ public:
     collect();
     for (unsigned at = 0; at < main.getNumArguments(); ++at)
       if (asked.arguments[at])
-        fixed.insert(main.getArgument(at));
-    for (bool batchesOnly : {true, false}) {
-      for (unsigned at = 0; at < main.getNumArguments(); ++at)
-        if (asked.arguments[at] && (!batchesOnly || isBatch(at)))
-          layouts.values[main.getArgument(at)] = *asked.arguments[at];
-      if (!batchesOnly)
-        for (auto [value, wanted] :
-             llvm::zip_equal(end->getOperands(), asked.results))
-          if (wanted)
-            offer(value, *wanted);
-      for (bool everything : {false, true})
-        while (sweep(everything))
-          ;
-    }
+        own[main.getArgument(at)] = &*asked.arguments[at];
+    for (const auto &[value, wanted] : asked.constraints)
+      own[value] = &wanted;
+    for (int64_t priority : priorities())
+      for (bool batchesOnly : {true, false}) {
+        seed(priority, batchesOnly);
+        for (bool everything : {false, true})
+          while (sweep(everything))
+            ;
+      }
     finishResults();
     return std::move(layouts);
   }
 
 private:
+  /// All that are given, and the first one.
+  std::set<int64_t> priorities() {
+    std::set<int64_t> found{0};
+    auto add = [&](const AskedLayout &wanted) {
+      found.insert(wanted.priorities.begin(), wanted.priorities.end());
+    };
+    for (auto &[value, wanted] : own)
+      add(*wanted);
+    for (const auto &wanted : asked.results)
+      if (wanted)
+        add(*wanted);
+    return found;
+  }
+
+  /// The dimensions that have been read by now.
+  static Layout readBy(int64_t priority, const AskedLayout &wanted) {
+    Layout layout = wanted.layout;
+    for (auto [dim, own] : llvm::enumerate(wanted.priorities))
+      if (own > priority)
+        layout.dims[dim].clear();
+    return layout;
+  }
+
+  void seed(int64_t priority, bool batchesOnly) {
+    for (unsigned at = 0; at < main.getNumArguments(); ++at)
+      if (asked.arguments[at] && (!batchesOnly || isBatch(at)))
+        force(main.getArgument(at), readBy(priority, *asked.arguments[at]));
+    for (const auto &[value, wanted] : asked.constraints)
+      force(value, readBy(priority, wanted));
+    if (batchesOnly)
+      return;
+    for (auto [value, wanted] :
+         llvm::zip_equal(end->getOperands(), asked.results))
+      if (wanted)
+        offer(value, readBy(priority, *wanted));
+  }
+
+  /// What is asked for, or more of it where dimensions are open.
+  void force(Value value, const Layout &layout) {
+    Layout &has = layouts.values[value];
+    Layout next = layout;
+    for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
+      ArrayRef<AxisPart> given = layout.dims[dim], there = has.dims[dim];
+      if (own.lookup(value)->isOpen(dim) && there.size() > given.size() &&
+          there.take_front(given.size()) == given &&
+          llvm::none_of(there, [&](const AxisPart &part) {
+            Layout others = layout;
+            others.dims[dim].clear();
+            return others.uses(part);
+          }))
+        next.dims[dim] = has.dims[dim];
+    }
+    has = std::move(next);
+  }
+
   bool isBatch(unsigned argument) {
     auto role =
         main.getArgAttrOfType<step::RoleAttr>(argument, step::roleAttrName);
@@ -92,6 +160,8 @@ private:
             {main.getArgument(at), end->getOperand(successor.getInt())});
     for (auto [first, later] : step::laterParts(main))
       ties.push_back({main.getArgument(first), main.getArgument(later)});
+    for (ArrayRef<Value> group : asked.groups)
+      ties.push_back(SmallVector<Value>(group));
   }
 
   void addValue(Value value) {
@@ -116,21 +186,26 @@ private:
   }
 
   bool offer(Value value, const Layout &layout) {
-    if (fixed.contains(value) || isMadeAnywhere(value))
+    if (isMadeAnywhere(value))
       return false;
-    Layout &own = layouts.values[value];
+    const AskedLayout *wanted = own.lookup(value);
+    Layout &has = layouts.values[value];
     ArrayRef<int64_t> shape = shapeOf(value);
     bool changed = false;
     for (size_t dim = 0; dim < shape.size(); ++dim) {
-      int64_t count = countOf(own.dims[dim]);
+      int64_t count = countOf(has.dims[dim]);
       if (countOf(layout.dims[dim]) <= count ||
           countOf(layout.dims[dim]) > shape[dim])
         continue;
       auto [first, more] = cutAt(layout.dims[dim], count);
-      if (first != own.dims[dim] ||
-          llvm::any_of(more, [&](auto &part) { return own.uses(part); }))
+      if (first != has.dims[dim] ||
+          llvm::any_of(more, [&](auto &part) { return has.uses(part); }))
         continue;
-      own.dims[dim] = layout.dims[dim];
+      Layout next = has;
+      next.dims[dim] = layout.dims[dim];
+      if (wanted && !wanted->allows(next))
+        continue;
+      has = std::move(next);
       changed = true;
     }
     return changed;
@@ -159,29 +234,36 @@ private:
     if (!everything && kind != pointwise && kind != transposes &&
         kind != reshapes && kind != flows)
       return false;
+    auto barrier = dyn_cast<step::ShardingConstraintOp>(op);
+    const bool goesForward = !barrier || barrier.passesForward(),
+               goesBackward = !barrier || barrier.passesBackward();
     FactorAxes axes(rule.factors.size());
     auto read = [&](Value value, const TensorFactors &tensor) {
       if (!isMadeAnywhere(value))
         adopt(rule, tensor, layouts.values[value], shapeOf(value), axes);
     };
-    for (auto [value, tensor] : llvm::zip_equal(op->getResults(), rule.results))
-      read(value, tensor);
-    for (auto [value, tensor] :
-         llvm::zip_equal(op->getOperands(), rule.operands))
-      read(value, tensor);
+    auto results = llvm::zip_equal(op->getResults(), rule.results);
+    auto operands = llvm::zip_equal(op->getOperands(), rule.operands);
+    if (goesBackward)
+      for (auto [value, tensor] : results)
+        read(value, tensor);
+    if (goesForward)
+      for (auto [value, tensor] : operands)
+        read(value, tensor);
     restrict(rule, axes);
     bool changed = false;
-    for (auto [value, tensor] : llvm::zip_equal(op->getResults(), rule.results))
-      changed |= offer(value, layoutOf(rule, tensor, axes, false));
-    for (auto [value, tensor] :
-         llvm::zip_equal(op->getOperands(), rule.operands))
-      changed |= offer(value, layoutOf(rule, tensor, axes, false));
+    if (goesForward)
+      for (auto [value, tensor] : results)
+        changed |= offer(value, layoutOf(rule, tensor, axes, false));
+    if (goesBackward)
+      for (auto [value, tensor] : operands)
+        changed |= offer(value, layoutOf(rule, tensor, axes, false));
     return changed;
   }
 
   void finishResults() {
     for (auto [at, value] : llvm::enumerate(end->getOperands()))
-      layouts.results.push_back(asked.results[at] ? *asked.results[at]
+      layouts.results.push_back(asked.results[at] ? asked.results[at]->layout
                                 : isMadeAnywhere(value)
                                     ? Layout::replicated(shapeOf(value).size())
                                     : layouts.values[value]);
@@ -191,7 +273,7 @@ private:
               main.getArgAttrOfType<IntegerAttr>(at, step::successorAttrName)) {
         size_t result = successor.getInt();
         if (asked.results[result] && !asked.arguments[at])
-          layouts.values[main.getArgument(at)] = *asked.results[result];
+          layouts.values[main.getArgument(at)] = asked.results[result]->layout;
         layouts.results[result] = layouts.values[main.getArgument(at)];
       }
   }
@@ -201,7 +283,7 @@ private:
   Operation *end;
   std::vector<std::pair<Operation *, Factors>> operations;
   std::vector<SmallVector<Value>> ties;
-  llvm::DenseSet<Value> fixed;
+  llvm::DenseMap<Value, const AskedLayout *> own; // of values, what is asked
   PropagatedLayouts layouts;
 };
 

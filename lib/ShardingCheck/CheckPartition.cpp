@@ -34,7 +34,7 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::shardingcheck;
 
-std::optional<PartitionFault> PartitionChecker::run() {
+std::optional<PartitionFault> PartitionChecker::run(bool withConstraints) {
   if (!readBoundary() || !checkMeetings())
     return fault;
   whole.walk([&](Operation *op) {
@@ -62,6 +62,8 @@ std::optional<PartitionFault> PartitionChecker::run() {
                  .str()};
     return fault;
   }
+  if (withConstraints && !checkConstraints())
+    return fault;
   return std::nullopt;
 }
 
@@ -252,7 +254,8 @@ public:
 } // namespace
 
 std::optional<PartitionFault>
-tenon::shardingcheck::checkPartition(ModuleOp whole, ModuleOp local) {
+tenon::shardingcheck::checkPartition(ModuleOp whole, ModuleOp local,
+                                     bool withConstraints) {
   auto fail = [](Operation *op, const Twine &message) {
     return PartitionFault{op->getLoc(), message.str()};
   };
@@ -270,5 +273,5 @@ tenon::shardingcheck::checkPartition(ModuleOp whole, ModuleOp local) {
   if (!mesh)
     return fail(local, "the step is not partitioned: it has no '" +
                            step::meshAttrName + "' " + error);
-  return PartitionChecker(step, part, std::move(*mesh)).run();
+  return PartitionChecker(step, part, std::move(*mesh)).run(withConstraints);
 }

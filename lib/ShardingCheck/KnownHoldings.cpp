@@ -104,7 +104,7 @@ std::optional<Holding> PartitionChecker::through(Operation *op, unsigned at,
   // What is missing is no such view.
   if (held.missing)
     return std::nullopt;
-  if (isa<stablehlo::OptimizationBarrierOp>(op)) {
+  if (isa<stablehlo::OptimizationBarrierOp, step::ShardingConstraintOp>(op)) {
     Holding same = held;
     same.whole = to;
     return same;

@@ -13,7 +13,8 @@
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Sharding/Layout.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
+#include "tenon/Sharding/Propagate.h"
 #include "tenon/ShardingCheck/CheckPartition.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,7 +28,8 @@ namespace tenon::shardingcheck {
 inline bool isView(mlir::Operation *op) {
   return llvm::isa<stablehlo::TransposeOp, stablehlo::SliceOp,
                    stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp,
-                   stablehlo::OptimizationBarrierOp>(op);
+                   stablehlo::OptimizationBarrierOp,
+                   step::ShardingConstraintOp>(op);
 }
 
 inline bool isControl(mlir::Operation *op) {
@@ -102,7 +104,7 @@ public:
         devices(this->mesh.devices()) {}
 
   /// The first thing that does not follow from the whole step, if there is one.
-  std::optional<PartitionFault> run();
+  std::optional<PartitionFault> run(bool withConstraints);
 
 private:
   // CheckPartition.cpp
@@ -123,6 +125,22 @@ private:
   std::function<bool(mlir::Value)> isKnown();
   bool visitBlock(mlir::Block &block);
   bool visit(mlir::Operation *op);
+
+  // Constraints.cpp
+
+  /// By dimension where a local tensor begins on each device, unless all
+  /// elements of the whole are alike there, and its extent.
+  using Lying = std::vector<std::pair<std::optional<PerDevice>, int64_t>>;
+
+  bool checkConstraints();
+  /// The ways in which some local tensor holds a value of the whole step.
+  std::vector<Lying> waysToLie(mlir::Value value);
+  bool isAllowed(const Lying &way, const sharding::AskedLayout &asked,
+                 llvm::ArrayRef<int64_t> shape);
+  /// Values of other extents are alike if each device has the same shards.
+  static bool areAlike(const Lying &a, const Lying &b);
+  /// Which shard of a dimension each device has.
+  static PerDevice shardsOf(PerDevice start, int64_t extent);
 
   // KnownHoldings.cpp
 
@@ -274,6 +292,8 @@ private:
       byName;
   llvm::DenseMap<mlir::Attribute, llvm::SmallVector<mlir::Value, 1>> constants;
   llvm::DenseMap<mlir::Value, Holdings> known;
+  /// The local tensors of which something is known, by what they hold.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> partsOf;
   /// Integers that the device and the place alone decide, as holdings of the
   /// numbers from 0 on.
   llvm::DenseMap<mlir::Value, Holding> numbers;

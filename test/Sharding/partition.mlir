@@ -70,7 +70,7 @@ module {
 // -----
 
 module {
-  // expected-error@below {{argument 0: 'mhlo.sharding' is "{devices=[8]<=[8]}", which is for 8 devices, and the mesh data=2,model=2 has 4}}
+  // expected-error@below {{argument 0 cannot be cut so: 'mhlo.sharding' is "{devices=[8]<=[8]}", which is for 8 devices, and the mesh data=2,model=2 has 4}}
   func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[8]<=[8]}"}) -> tensor<8xf32> {
     return %x : tensor<8xf32>
   }
@@ -79,7 +79,7 @@ module {
 // -----
 
 module {
-  // expected-error@below {{argument 0: 'mhlo.sharding' is "{devices=[4]1,0,3,2}", which cuts dimension 0 along no axes of the mesh data=2,model=2}}
+  // expected-error@below {{argument 0 cannot be cut so: 'mhlo.sharding' is "{devices=[4]1,0,3,2}", which cuts dimension 0 along no axes of the mesh data=2,model=2}}
   func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]1,0,3,2}"}) -> tensor<8xf32> {
     return %x : tensor<8xf32>
   }
@@ -88,7 +88,7 @@ module {
 // -----
 
 module {
-  // expected-error@below {{argument 0: 'mhlo.sharding' is "{devices=[4]0,1,1,3}", expected each of 4 devices once}}
+  // expected-error@below {{argument 0 cannot be cut so: 'mhlo.sharding' is "{devices=[4]0,1,1,3}", expected each of 4 devices once}}
   func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]0,1,1,3}"}) -> tensor<8xf32> {
     return %x : tensor<8xf32>
   }
@@ -97,7 +97,7 @@ module {
 // -----
 
 module {
-  // expected-error@below {{argument 0: 'mhlo.sharding' is "{maximal device=0}", expected {replicated} or {devices=[...]...}}}
+  // expected-error@below {{argument 0 cannot be cut so: 'mhlo.sharding' is "{maximal device=0}", expected {replicated} or {devices=[...]...}}}
   func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{maximal device=0}"}) -> tensor<8xf32> {
     return %x : tensor<8xf32>
   }

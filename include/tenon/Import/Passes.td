@@ -10,13 +10,51 @@
 
 include "mlir/Pass/PassBase.td"
 
+def KeepShardingsPass : Pass<"import-keep-shardings", "::mlir::ModuleOp"> {
+  let summary = "what authors say of where values inside a step lie";
+  let description = [{
+    For a step that is cut over a mesh. Everything that says how a value inside
+    it is to lie becomes a `step.sharding_constraint`: `sdy.sharding_constraint`
+    and `sdy.reshard`, `sdy.sharding_group`, `sdy.propagation_barrier`, what
+    other operations of that dialect repeat of their results, the older custom call `@Sharding`,
+    `sdy.sharding` and `mhlo.sharding` on operations, and those on arguments and
+    results of functions that will be inlined. Shardings of the step's own
+    signature stay where they are. A constraint that nobody reads is one on its
+    operand.
+
+    ```mlir
+    // before
+    sdy.mesh @mesh = <["data"=2]>
+    func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %0 = sdy.sharding_constraint %x <@mesh, [{"data"} ]> : tensor<8xf32>
+      %1 = stablehlo.custom_call @Sharding(%x) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{replicated}"} : (tensor<8xf32>) -> tensor<8xf32>
+      return %0, %1 : tensor<8xf32>, tensor<8xf32>
+    }
+    // after
+    sdy.mesh @mesh = <["data"=2]>
+    func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %0 = step.sharding_constraint %x {sharding = #sdy.sharding<@mesh, [{"data"} ]>} : tensor<8xf32>
+      %1 = step.sharding_constraint %x {open_dims = array<i64: 0>, sharding = "{replicated}"} : tensor<8xf32>
+      return %0, %1 : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+  let options = [
+    Option<"entry", "entry", "std::string", "\"main\"",
+           "the function that is the step">,
+  ];
+}
+
 def IgnoreShardingsPass : Pass<"import-ignore-shardings", "::mlir::ModuleOp"> {
   let summary = "compile a program with shardings for one device";
   let description = [{
     Shardings say how a program for one device may be spread over many; the
     program means the same without them. This pass takes out the operations that
     only carry them (`sdy.sharding_constraint`, `@Sharding` custom calls) and
-    leaves the attributes of the signature.
+    leaves the attributes of the signature. How many there were stands in
+    `step.dropped_constraints`, so that nobody cuts the step over a mesh without
+    them; for a mesh `import-keep-shardings` goes before.
 
     What a device computes for itself (a collective, its own number, an
     `sdy.manual_computation`) means something on one device only where the
@@ -35,13 +73,20 @@ def IgnoreShardingsPass : Pass<"import-ignore-shardings", "::mlir::ModuleOp"> {
       return %0 : tensor<8xf32>
     }
     // after
-    sdy.mesh @mesh = <["data"=2]>
-    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-      return %x : tensor<8xf32>
+    module attributes {step.dropped_constraints = 1 : i64} {
+      sdy.mesh @mesh = <["data"=2]>
+      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+        return %x : tensor<8xf32>
+      }
     }
     ```
   }];
-  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+  let options = [
+    Option<"kept", "kept", "bool", "false",
+           "what they say has been kept, so none is ignored">,
+  ];
 }
 
 def ExpandTopKPass : Pass<"import-expand-top-k", "::mlir::ModuleOp"> {

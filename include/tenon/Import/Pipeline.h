@@ -23,6 +23,9 @@ struct ImportOptions {
   std::string rolesFile;
   /// Names of results that are no state: the result, `=`, its name.
   std::vector<std::string> resultNames;
+  /// Keep what authors say of how values inside the step lie: for one that is
+  /// cut over a mesh.
+  bool keepShardings = false;
   /// Leave functions of elements as they are, and complex elements too: for the
   /// reference interpreter, which has them. The result is no step form.
   bool forInterpreter = false;

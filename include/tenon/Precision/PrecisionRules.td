@@ -118,6 +118,7 @@ def : Rule<"stablehlo.reverse", moves, stored>;
 def : Rule<"stablehlo.slice", moves, stored>;
 def : Rule<"stablehlo.transpose", moves, stored>;
 def : Rule<"stablehlo.while", moves, stored>;
+def : Rule<"step.sharding_constraint", moves, stored>;
 
 // Whole numbers, bits, keys, linear algebra.
 def : Rule<"stablehlo.and", keeps, wide>;

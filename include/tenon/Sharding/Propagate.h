@@ -11,6 +11,11 @@
 // and parameters that are cut along the same axis are gathered. Within each of
 // the two, element-wise operations and movements go before all others.
 //
+// Values with a constraint have the layout that is asked for, as arguments do,
+// and go with the batches: both are about activations. Where priorities are
+// given, each has rounds of its own, in which dimensions of later ones are not
+// there yet.
+//
 // Values that cost nothing to make, such as constants, are left out: they are
 // made in whatever layout is asked for, and would tie values together that have
 // nothing to do with each other.
@@ -31,12 +36,33 @@
 
 namespace tenon::sharding {
 
-/// What a user asks for, by number of argument and result of @main.
+/// How a user wants a tensor to lie.
+struct AskedLayout {
+  AskedLayout() = default;
+  AskedLayout(Layout layout) : layout(std::move(layout)) {}
+
+  Layout layout;
+  /// Per dimension, whether it may be cut further; empty if none may.
+  llvm::SmallVector<bool> open;
+  /// Along these it may not.
+  AxisParts replicated;
+  /// Per dimension, when propagation reads it, the lowest number first; empty
+  /// if all are first.
+  llvm::SmallVector<int64_t> priorities;
+
+  bool isOpen(size_t dim) const { return !open.empty() && open[dim]; }
+  /// Whether a tensor may lie so.
+  bool allows(const Layout &other) const;
+};
+
+/// What a user asks for, by number of argument and result of @main, and by
+/// value.
 struct AskedLayouts {
-  std::vector<std::optional<Layout>> arguments, results;
-  /// Per dimension of a layout that is there: whether it may be cut further.
-  /// Empty if none may.
-  std::vector<llvm::SmallVector<bool>> openArguments, openResults;
+  std::vector<std::optional<AskedLayout>> arguments, results;
+  /// Of the results of constraints (step.sharding_constraint).
+  llvm::DenseMap<mlir::Value, AskedLayout> constraints;
+  /// Results of constraints that lie alike, group by group.
+  std::vector<std::vector<mlir::Value>> groups;
 };
 
 using ValueLayouts = llvm::DenseMap<mlir::Value, Layout>;

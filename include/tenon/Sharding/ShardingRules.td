@@ -160,6 +160,7 @@ def : Rule<"stablehlo.iota", generates>;
 def : Rule<"stablehlo.case", flows>;
 def : Rule<"stablehlo.if", flows>;
 def : Rule<"stablehlo.optimization_barrier", flows>;
+def : Rule<"step.sharding_constraint", flows>;
 def : Rule<"stablehlo.return", flows>;
 def : Rule<"stablehlo.while", flows>;
 

@@ -12,6 +12,7 @@
 #include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Parts.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/StochasticRounding.h"
 #include "tenon/Dialect/Step/Succession.h"
 #include "tenon/Format/Mesh.h"
@@ -50,6 +51,10 @@ void StepDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tenon/Dialect/Step/StochasticRoundingOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tenon/Dialect/Step/ShardingConstraintOps.cpp.inc"
       >();
 }
 
@@ -230,6 +235,7 @@ constexpr AttributeShape operationShapes[] = {
     {narrowSumsAttrName, isUnit, "no value"},
     {meshAttrName, isMesh, "axes with sizes, such as \"data=2,model=4\""},
     {layoutProofAttrName, isText, "a string"},
+    {droppedConstraintsAttrName, isCount, "an i64 of at least 0"},
     {besideAttrName, isCount, "an i64 of at least 0"},
     {layoutAttrName, isText, "a string"},
     {wholeAttrName, isTensorType, "a type of tensors"},

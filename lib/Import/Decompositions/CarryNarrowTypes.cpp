@@ -14,6 +14,7 @@
 #include "tenon/Import/Pipeline.h"
 
 #include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,8 +45,8 @@ bool handsElementsOn(Operation *op) {
              CollectiveBroadcastOp, CollectivePermuteOp, ConcatenateOp,
              CustomCallOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp, IfOp,
              MapOp, OptimizationBarrierOp, PadOp, ReshapeOp, ReverseOp,
-             SelectOp, SliceOp, SortOp, TransposeOp, WhileOp, chlo::ScanOp>(
-             op) ||
+             SelectOp, SliceOp, SortOp, TransposeOp, WhileOp, chlo::ScanOp,
+             tenon::step::ShardingConstraintOp>(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
 

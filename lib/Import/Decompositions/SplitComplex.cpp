@@ -14,6 +14,7 @@
 
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -49,7 +50,8 @@ RankedTensorType interleavedType(RankedTensorType part) {
 bool isMovement(Operation *op) {
   return isa<BroadcastInDimOp, BroadcastOp, ConcatenateOp, DynamicSliceOp,
              DynamicUpdateSliceOp, GatherOp, PadOp, ReshapeOp, ReverseOp,
-             SelectOp, SliceOp, TransposeOp>(op);
+             SelectOp, SliceOp, TransposeOp, tenon::step::ShardingConstraintOp>(
+      op);
 }
 
 /// Operations that carry any number of values.

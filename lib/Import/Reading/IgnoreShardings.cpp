@@ -15,6 +15,7 @@
 #include "tenon/Analysis/DeviceCount.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
 #include "mlir/IR/Remarks.h"
@@ -68,6 +69,14 @@ Action actionFor(Operation *op) {
       .Case("sdy.named_computation", Action::inlineBody)
       .Case("sdy.manual_computation", Action::perDevice)
       .Default(Action::keep);
+}
+
+/// Whether it says how a value is to lie.
+bool constrains(Operation *op) {
+  auto call = dyn_cast<tenon::stablehlo::CustomCallOp>(op);
+  return isa<tenon::sdy::ShardingConstraintOp, tenon::sdy::ReshardOp,
+             tenon::sdy::ShardingGroupOp>(op) ||
+         (call && call.getCallTargetName() == "Sharding");
 }
 
 /// Whether a collective hands the one device anything: its groups or pairs name
@@ -130,6 +139,7 @@ public:
     program = tenon::countDevices(module);
     refused.clear();
     removable.clear();
+    dropped = 0;
     module.walk([&](Operation *op) {
       Action action = actionFor(op);
       if (action == Action::keep)
@@ -148,6 +158,11 @@ public:
     for (Operation *op : removable)
       remove(op);
     dropOperationAttributes();
+    if (kept)
+      return;
+    if (dropped > 0)
+      module->setAttr(tenon::step::droppedConstraintsAttrName,
+                      Builder(&getContext()).getI64IntegerAttr(dropped));
     if (program.devices > 1)
       remark::missed(module.getLoc(), remark::RemarkOpts::name("shardings")
                                           .category("import-ignore-shardings"))
@@ -238,6 +253,7 @@ private:
   void remove(Operation *op) {
     OpBuilder builder(op);
     Action action = actionFor(op);
+    dropped += constrains(op);
     if (action == Action::inlineBody || action == Action::perDevice) {
       Block &body = op->getRegion(0).front();
       Operation *end = body.getTerminator();
@@ -270,7 +286,7 @@ private:
       if (isa<ModuleOp, func::FuncOp>(op))
         return;
       for (StringRef name : {"sdy.sharding", "mhlo.sharding"})
-        op->removeDiscardableAttr(name);
+        dropped += op->removeDiscardableAttr(name) && op->getNumResults() > 0;
     });
   }
 
@@ -280,6 +296,7 @@ private:
                   SmallVector<std::pair<Operation *, std::string>, 1>>
       refused;
   SmallVector<Operation *> removable;
+  int64_t dropped = 0; // constraints
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #define TENON_DIALECT_STEP_OPERATIONS_TD
 
 include "tenon/Dialect/Step/Attention.td"
+include "tenon/Dialect/Step/ShardingConstraint.td"
 include "tenon/Dialect/Step/StochasticRounding.td"
 
 #endif // TENON_DIALECT_STEP_OPERATIONS_TD
