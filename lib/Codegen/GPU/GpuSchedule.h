@@ -160,14 +160,15 @@ protected:
   launches(const KernelSource &source) const override;
 };
 
-class TensorProductSchedule final : public GpuSchedule {
+class TensorProductSchedule final : public SequenceSchedule {
 public:
-  using GpuSchedule::GpuSchedule;
+  using SequenceSchedule::SequenceSchedule;
   llvm::StringRef name() const override { return "tensor-product"; }
   bool accepts(const KernelSource &source) const override;
-  LaunchShape launchShape(const KernelSource &source) const override;
-  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
-                    llvm::StringRef name, unsigned variant) const override;
+
+protected:
+  llvm::SmallVector<GpuLaunch>
+  launches(const KernelSource &source) const override;
 };
 
 class ProductSchedule final : public GpuSchedule {

@@ -19,37 +19,66 @@ namespace tenon::codegen {
 /// One instruction's result, and the indices of the sum it takes.
 static constexpr int64_t rowsAtOnce = 16, columnsAtOnce = 8, sumsAtOnce = 16;
 
-TensorTile TensorTile::of(int64_t batch, int64_t rows, int64_t columns) {
-  // About as many as the multiprocessors of the GPUs that there are.
-  constexpr int64_t enoughBlocks = 128;
+/// About as many blocks as the multiprocessors of the GPUs that there are.
+static constexpr int64_t enoughBlocks = 128;
+/// Parts of a sum are long next to what it takes to add them up.
+static constexpr int64_t leastTilesOfPart = 16;
+
+static int64_t mostParts(int64_t terms) {
+  return std::max<int64_t>(terms / (leastTilesOfPart * TensorTile::depth), 1);
+}
+
+TensorTile TensorTile::of(int64_t batch, int64_t rows, int64_t columns,
+                          int64_t terms) {
   // The tiles of all stages fit 48 KiB, which every GPU has without asking.
   constexpr TensorTile large{128, 128, 2, 4, 3}, middle{64, 64, 2, 2, 4},
       small{32, 32, 2, 2, 4};
-  for (const TensorTile &tile : {large, middle}) {
+  auto fills = [&](const TensorTile &tile, int64_t parts) {
     int64_t blocks = batch * int64_t(llvm::divideCeil(rows, tile.rows)) *
                      int64_t(llvm::divideCeil(columns, tile.columns));
-    if (blocks >= enoughBlocks && 2 * rows > tile.rows &&
-        2 * columns > tile.columns)
-      return tile;
-  }
+    return blocks * parts >= enoughBlocks && 2 * rows > tile.rows &&
+           2 * columns > tile.columns;
+  };
+  if (fills(large, 1))
+    return large;
+  // Parts take scratch memory. They are better than small tiles, which read an
+  // operand twice as often.
+  if (fills(middle, mostParts(terms)))
+    return middle;
   return small;
+}
+
+SumCut SumCut::of(int64_t blocks, int64_t terms) {
+  const int64_t tiles = llvm::divideCeil(terms, TensorTile::depth);
+  if (blocks >= enoughBlocks)
+    return {1, tiles};
+  // Two blocks at a time hide each other's waiting.
+  const int64_t parts = std::min<int64_t>(
+                    llvm::divideCeil(2 * enoughBlocks, blocks),
+                    mostParts(terms)),
+                tilesOfPart = llvm::divideCeil(tiles, parts);
+  return {int64_t(llvm::divideCeil(tiles, tilesOfPart)), tilesOfPart};
 }
 
 TensorProduct::TensorProduct(GpuKernelBuilder &k, FloatType type,
                              const TensorTile &tile, const TensorOperand &left,
                              const TensorOperand &right,
                              const IndexExpression &firstRow,
-                             const IndexExpression &firstColumn)
-    : k(k), type(type), tile(tile), tiles(k, type), left(left), right(right),
-      leftSide{left, TensorTiles::shapeOf(left, tile.rows, TensorTile::depth),
-               firstRow, 0},
+                             const IndexExpression &firstColumn,
+                             const SumPart &part)
+    : k(k), type(type), tile(tile), tiles(k, type), left(left),
+      right(right), leftSide{left,
+                             TensorTiles::shapeOf(left, tile.rows,
+                                                  TensorTile::depth),
+                             firstRow, 0},
       rightSide{right,
                 TensorTiles::shapeOf(right, tile.columns, TensorTile::depth),
                 firstColumn, leftSide.shape.bytes()},
       warpRow(k.algebra.floorDiv(tiles.warp, tile.warpColumns) *
               (tile.rows / tile.warpRows)),
       warpColumn(k.algebra.mod(tiles.warp, tile.warpColumns) *
-                 (tile.columns / tile.warpColumns)) {}
+                 (tile.columns / tile.warpColumns)),
+      part(part) {}
 
 int64_t TensorProduct::bytesOfStage() const {
   return leftSide.shape.bytes() + rightSide.shape.bytes();
@@ -61,11 +90,10 @@ int64_t TensorProduct::bytesOfStage() const {
 
 void TensorProduct::multiply() {
   const int64_t stage = bytesOfStage(), all = tile.stages * stage;
-  const int64_t count = llvm::divideCeil(left.sum, TensorTile::depth);
   memory = tiles.sharedMemory(all);
   for (int64_t i = 0; i + 1 < tile.stages; ++i) {
     Value to = tiles.addressAt(memory, IndexExpression(i * stage));
-    tiles.store(to, begin(to, i));
+    tiles.store(to, begin(to, part.first + i));
     tiles.endGroup();
   }
 
@@ -76,7 +104,7 @@ void TensorProduct::multiply() {
   carried.push_back(k.constantIndex(0));           // the stage to multiply
   carried.push_back(k.constantIndex(all - stage)); // the stage to fill
   carried = k.forRange(
-      count, carried, [&](const IndexExpression &index, ValueRange held) {
+      part.tiles, carried, [&](const IndexExpression &index, ValueRange held) {
         Values next(held.begin(), held.begin() + perThread);
         Value read = held[perThread], write = held[perThread + 1];
         // All but the last groups begun have arrived, of all threads; and
@@ -85,7 +113,7 @@ void TensorProduct::multiply() {
         k.awaitBlock();
         Value to = tiles.addressAt(memory, write);
         SmallVector<TensorTiles::Held> computed =
-            begin(to, index + (tile.stages - 1));
+            begin(to, part.first + index + (tile.stages - 1));
         tiles.endGroup();
         multiplyTile(tiles.addressAt(memory, read), next);
         tiles.store(to, computed);

@@ -29,8 +29,25 @@ struct TensorTile {
   int64_t threads() const { return threadsOfWarp * warpRows * warpColumns; }
 
   /// The largest that makes enough blocks to fill a GPU and is not mostly
-  /// empty, else the smallest.
-  static TensorTile of(int64_t batch, int64_t rows, int64_t columns);
+  /// empty, else the smallest. A block may have a part of a long sum.
+  static TensorTile of(int64_t batch, int64_t rows, int64_t columns,
+                       int64_t terms);
+};
+
+/// The part of the sum that a block adds up, in tiles of the tile's depth.
+/// Indices behind the end count as zero.
+struct SumPart {
+  IndexExpression first;
+  int64_t tiles;
+};
+
+/// How a sum of so many terms is cut, of which there are `blocks`: in parts of
+/// so many tiles, which is one part if the blocks fill a GPU or the sum is
+/// short.
+struct SumCut {
+  int64_t parts, tilesOfPart;
+
+  static SumCut of(int64_t blocks, int64_t terms);
 };
 
 class TensorProduct {
@@ -41,7 +58,7 @@ public:
   TensorProduct(GpuKernelBuilder &k, mlir::FloatType type,
                 const TensorTile &tile, const TensorOperand &left,
                 const TensorOperand &right, const IndexExpression &firstRow,
-                const IndexExpression &firstColumn);
+                const IndexExpression &firstColumn, const SumPart &part);
 
   /// Computes the tile and keeps its sums, in f32, in registers.
   void multiply();
@@ -78,6 +95,7 @@ private:
   const TensorOperand &left, &right;
   Side leftSide, rightSide;
   IndexExpression warpRow, warpColumn; // the first ones of this warp's part
+  const SumPart part;
   Value memory;
   Values sums;
 };

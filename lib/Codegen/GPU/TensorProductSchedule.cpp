@@ -5,6 +5,14 @@
 // core adds is not the order of Loops/Contraction.h, so the bits are not the
 // CPU's: they follow from the kernel and the GPU's generation.
 //
+// Few results with long sums, such as the gradient of a layer's weights, make
+// too few tiles for a GPU. There the sum is cut into parts, each of which is
+// added up by a block of its own and left in scratch memory; a second launch
+// adds the parts up, in their order:
+//
+//   1. part(p, row, column)  by blocks of a part and a tile each
+//   2. result(row, column) = part(0, ..) + part(1, ..) + ...
+//
 //===----------------------------------------------------------------------===//
 
 #include "GpuSchedule.h"
@@ -12,8 +20,10 @@
 #include "TensorProduct.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/PointwiseOperations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -56,6 +66,7 @@ struct MatrixShape : ProductMatrices {
   SmallVector<int64_t> sums;
   OperandLayout left, right;
   TensorTile tile;
+  SumCut cut;
 
   explicit MatrixShape(Operation *op) : MatrixShape(op, *Contraction::of(op)) {}
 
@@ -65,6 +76,19 @@ struct MatrixShape : ProductMatrices {
   int64_t columnTiles() const {
     return llvm::divideCeil(elementCount(columns), tile.columns);
   }
+  /// Blocks that have a part of the sum each, or all of it.
+  int64_t tiles() const {
+    return elementCount(batch) * rowTiles() * columnTiles();
+  }
+  /// Of one part of the sums.
+  int64_t elements() const {
+    return elementCount(batch) * elementCount(rows) * elementCount(columns);
+  }
+  int64_t bytesOfParts() const {
+    return cut.parts > 1 ? cut.parts * elements() * 4 : 0;
+  }
+  /// Results next to each other in memory along a row.
+  int64_t neighboursOfResult() const;
 
 private:
   MatrixShape(Operation *op, const Contraction &contraction)
@@ -77,7 +101,8 @@ private:
     for (size_t i : sumOrder)
       sums.push_back(c.sums[i]);
     tile = TensorTile::of(elementCount(batch), elementCount(rows),
-                          elementCount(columns));
+                          elementCount(columns), elementCount(sums));
+    cut = SumCut::of(tiles(), elementCount(sums));
   }
   void ofDot(stablehlo::DotGeneralOp dot);
   void ofConvolution(stablehlo::ConvolutionOp convolution);
@@ -156,21 +181,74 @@ Operation *productOf(const KernelSource &source) {
   return isSmall ? nullptr : op;
 }
 
-class TensorKernel : GpuKernelBuilder {
-public:
+int64_t MatrixShape::neighboursOfResult() const {
+  if (feature && *feature + 1 != c.output.size())
+    return 1;
+  ArrayRef<int64_t> extents = columns;
+  while (extents.size() > 1 && extents.back() == 1)
+    extents = extents.drop_back();
+  return extents.empty() ? 1 : extents.back();
+}
+
+/// What both launches share.
+class TensorKernel : protected GpuKernelBuilder {
+protected:
   TensorKernel(const KernelSource &source, func::FuncOp function,
                const LaunchShape &launch, const GpuInstructions &instructions)
       : GpuKernelBuilder(source, function, launch, instructions),
-        shape(productOf(source)), c(shape.c) {
+        shape(productOf(source)), c(shape.c) {}
+
+  /// The parts of the sums, in scratch memory, f32.
+  Buffer parts() {
+    Buffer buffer;
+    buffer.shape = {shape.cut.parts * shape.elements()};
+    buffer.elementType = builder.getF32Type();
+    buffer.memref = create<memref::ViewOp>(
+        MemRefType::get(buffer.shape, buffer.elementType),
+        function.getArguments().back(), constantIndex(0), ValueRange());
+    buffer.isWritten = true;
+    return buffer;
+  }
+  /// Where they have a part of an element.
+  IndexExpression placeOf(const IndexExpression &part,
+                          const IndexExpression &matrix,
+                          const IndexExpression &row,
+                          const IndexExpression &column) {
+    return algebra.linearize({part, matrix, row, column},
+                             {shape.cut.parts, elementCount(shape.batch),
+                              elementCount(shape.rows),
+                              elementCount(shape.columns)});
+  }
+
+  /// Stores neighbouring results from the column on, as many as the vector has.
+  void storeResults(const IndexExpression &row, const IndexExpression &column,
+                    Value vector) {
+    storeResult(0,
+                shape.outputAt(batch, algebra.delinearize(row, shape.rows),
+                               algebra.delinearize(column, shape.columns)),
+                {vector, levels.current()});
+  }
+
+  const MatrixShape shape;
+  const Contraction &c;
+  Indices batch;
+};
+
+/// Sums, or parts of them.
+class SumsKernel : TensorKernel {
+public:
+  SumsKernel(const KernelSource &source, func::FuncOp function,
+             const LaunchShape &launch, const GpuInstructions &instructions)
+      : TensorKernel(source, function, launch, instructions) {
     emit();
   }
 
 private:
   void emit() {
     Indices place =
-        algebra.delinearize(block, {elementCount(shape.batch), shape.rowTiles(),
-                                    shape.columnTiles()});
-    batch = algebra.delinearize(place[0], shape.batch);
+        algebra.delinearize(block, {shape.cut.parts, elementCount(shape.batch),
+                                    shape.rowTiles(), shape.columnTiles()});
+    batch = algebra.delinearize(place[1], shape.batch);
     TensorOperand left = operandOf(
         c.left, shape.left, shape.rows,
         [this](const Indices &row, const Indices &sums) {
@@ -187,37 +265,31 @@ private:
               shape.outputAt(batch, Indices(shape.rows.size(), 0), column),
               sums);
         });
-    TensorProduct product(*this, cast<FloatType>(elementOf(c.left)), shape.tile,
-                          left, right, place[1] * shape.tile.rows,
-                          place[2] * shape.tile.columns);
+    TensorProduct product(
+        *this, cast<FloatType>(elementOf(c.left)), shape.tile, left, right,
+        place[2] * shape.tile.rows, place[3] * shape.tile.columns,
+        {place[0] * shape.cut.tilesOfPart, shape.cut.tilesOfPart});
     product.multiply();
 
-    Type type = results.front().elementType;
+    const int64_t columns = elementCount(shape.columns);
+    const bool isWhole = shape.cut.parts == 1;
+    Type type = isWhole ? results.front().elementType : builder.getF32Type();
     const int64_t lanes =
-        largestVector(neighboursOfResult(), bytesOfAccess / bytesOf(type));
+        largestVector(isWhole ? shape.neighboursOfResult() : columns,
+                      bytesOfAccess / bytesOf(type));
     product.forResults(
         type, lanes,
         [&](const IndexExpression &row, const IndexExpression &column,
             Value vector) {
           algebra.lanes = lanes;
-          Indices rowAt = algebra.delinearize(row, shape.rows),
-                  columnAt = algebra.delinearize(
-                      vectorAt(column, elementCount(shape.columns)),
-                      shape.columns);
-          storeResult(0, shape.outputAt(batch, rowAt, columnAt),
-                      {vector, levels.current()});
+          IndexExpression columnAt = vectorAt(column, columns);
+          if (isWhole)
+            storeResults(row, columnAt, vector);
+          else
+            points.store(parts(), placeOf(place[0], place[1], row, columnAt),
+                         {vector, levels.current()});
           algebra.lanes = 1;
         });
-  }
-
-  /// Along a row, in memory.
-  int64_t neighboursOfResult() const {
-    if (shape.feature && *shape.feature + 1 != c.output.size())
-      return 1;
-    ArrayRef<int64_t> columns = shape.columns;
-    while (columns.size() > 1 && columns.back() == 1)
-      columns = columns.drop_back();
-    return columns.empty() ? 1 : columns.back();
   }
 
   TensorOperand operandOf(
@@ -239,10 +311,52 @@ private:
     };
     return operand;
   }
+};
 
-  const MatrixShape shape;
-  const Contraction &c;
-  Indices batch;
+/// Adds the parts up: a vector of results per thread.
+class PartsKernel : TensorKernel {
+public:
+  static constexpr int64_t threads = 256;
+
+  PartsKernel(const KernelSource &source, func::FuncOp function,
+              const LaunchShape &launch, const GpuInstructions &instructions)
+      : TensorKernel(source, function, launch, instructions) {
+    ifBelow(block * threads + thread, vectors(shape),
+            [&](const IndexExpression &number) { emit(number); });
+  }
+
+  static int64_t vectors(const MatrixShape &shape) {
+    return shape.elements() / lanesOf(shape);
+  }
+
+private:
+  static int64_t lanesOf(const MatrixShape &shape) {
+    return largestVector(shape.neighboursOfResult(), bytesOfAccess / 4);
+  }
+
+  void emit(const IndexExpression &number) {
+    const int64_t lanes = lanesOf(shape), columns = elementCount(shape.columns);
+    Indices place = algebra.delinearize(
+        number,
+        {elementCount(shape.batch), elementCount(shape.rows), columns / lanes});
+    batch = algebra.delinearize(place[0], shape.batch);
+    algebra.lanes = lanes;
+    IndexExpression column = vectorAt(place[2] * lanes, columns);
+    const Buffer buffer = parts();
+    auto partOf = [&](const IndexExpression &part) {
+      return points.asVector(
+          points.load(buffer, placeOf(part, place[0], place[1], column)));
+    };
+    Values sum = forRange(
+        shape.cut.parts - 1, partOf(0),
+        [&](const IndexExpression &before, ValueRange sum) {
+          return Values{create<arith::AddFOp>(sum.front(), partOf(before + 1))};
+        });
+    storeResults(
+        place[1], column,
+        convertFloat(builder, loc, sum.front(), results.front().elementType));
+    algebra.lanes = 1;
+  }
 };
 
 } // namespace
@@ -251,18 +365,20 @@ bool TensorProductSchedule::accepts(const KernelSource &source) const {
   return productOf(source) != nullptr;
 }
 
-LaunchShape
-TensorProductSchedule::launchShape(const KernelSource &source) const {
+SmallVector<GpuLaunch>
+TensorProductSchedule::launches(const KernelSource &source) const {
   MatrixShape shape(productOf(source));
-  return {.parts = elementCount(shape.batch) * shape.rowTiles() *
-                   shape.columnTiles(),
-          .threads = shape.tile.threads()};
-}
-
-EmittedLoops TensorProductSchedule::emit(const KernelSource &source,
-                                         ModuleOp module, StringRef name,
-                                         unsigned) const {
-  return emitAs<TensorKernel>(source, module, name);
+  LaunchShape launch{.parts = shape.cut.parts * shape.tiles(),
+                     .threads = shape.tile.threads(),
+                     .scratchBytes = shape.bytesOfParts()};
+  SmallVector<GpuLaunch> launches = {launchOf<SumsKernel>(launch)};
+  if (shape.cut.parts > 1) {
+    launch.parts =
+        llvm::divideCeil(PartsKernel::vectors(shape), PartsKernel::threads);
+    launch.threads = PartsKernel::threads;
+    launches.push_back(launchOf<PartsKernel>(launch));
+  }
+  return launches;
 }
 
 } // namespace tenon::codegen

@@ -411,6 +411,27 @@ TEST(PtxTensor, LargeTiles) {
            "90", {Numbers::spread});
 }
 
+/// Few results with long sums: blocks add up parts of them, of tiles that are
+/// whole or not, and a second launch adds up the parts.
+TEST(PtxTensor, LongSums) {
+  const std::vector<Dot> dots = {
+      {"64x4096", "4096x96", plain, "64x96", 4096, "bf16", "bf16"},
+      {"2x2100x40", "2x2100x33",
+       "batching_dims = [0] x [0], contracting_dims = [1] x [1]", "2x40x33",
+       2100, "f16", "f32"},
+      // A convolution's gradient of its weights.
+      convolutionOf("8x16x16x5", "8x16x16x12", "3x3x5x12",
+                    windowed(toWeights, "pad = [[1, 1], [1, 1]]"), 2048)};
+  for (const Dot &dot : dots) {
+    EXPECT_EQ(ptxOf(dot.text(/*isReference=*/false), dot.gpu).kernels.size(),
+              2u);
+    checkDot(dot, "90", {Numbers::ordinary, Numbers::cancelling});
+  }
+  Dot older = dots.front();
+  older.gpu = "sm_80";
+  checkDot(older, "80", {Numbers::positive});
+}
+
 /// Bytes move by wide accesses and no two lanes meet in a bank.
 TEST(PtxTensor, Accesses) {
   for (const char *result : {"f32", "f16"})
