@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 from conftest import PROCESSOR, succeed
 from safetensors.numpy import load_file, save_file
+
+OBJDUMP = "/usr/lib/llvm-22/bin/llvm-objdump"
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,19 @@ def test_bits_depend_on_nothing_else(tmp_path: Path, name: str) -> None:
     ):
         for a, b in zip(first, other, strict=True):
             assert np.array_equal(a.view(np.uint32), b.view(np.uint32))
+
+
+@pytest.mark.parametrize(("name", "asks"), [("one query more than a block", True), ("causal over several blocks", False)])
+def test_rows_of_the_next_unit_are_asked_for(tmp_path: Path, name: str, asks: bool) -> None:
+    """A short unit asks for the lines that the next one reads; one of several blocks takes long anyway."""
+    source, program, kernels = (tmp_path / file for file in ("attention.mlir", "attention.tenon", "kernels.so"))
+    source.write_text(PROBLEMS[name].text())
+    succeed("compile", source, "-o", program, "--cpu=x86-64-v3")
+    content = program.read_bytes()
+    kernels.write_bytes(content[content.index(b"\x7fELF") :])
+    code = subprocess.run([OBJDUMP, "-d", kernels], capture_output=True, text=True, check=True).stdout
+    assert "vfmadd" in code
+    assert ("prefetch" in code) == asks
 
 
 def test_edges(tmp_path: Path) -> None:

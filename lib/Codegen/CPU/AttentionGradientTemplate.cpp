@@ -139,6 +139,9 @@ void Gradient::emitStripe(const Stretch &block, const Stretch &stripe) {
              isTrue);
   forEach(stripe, problem.queries, [&](const IndexExpression &query) {
     emitSlopes(query, query - block.first, {0, end, end});
+    prefetchRows(query);
+    prefetchRow(op.getOutputGradient(), op.getOutputGradientDims(), query,
+                problem.queries, problem.valueFeatures);
   });
   if (k.source.indexOfResult(op.getQueryGradient()) < 0)
     return;

@@ -139,6 +139,46 @@ void AttentionKernel::packRows(Value tensor, ArrayRef<int64_t> dims,
   });
 }
 
+Indices AttentionKernel::behind(const IndexExpression &unit,
+                                ArrayRef<int64_t> extents) {
+  return k.algebra.delinearize(
+      k.algebra.clamped(unit + 1, {0, elementCount(extents) - 1}), extents);
+}
+
+void AttentionKernel::beginUnit(const IndexExpression &unit, bool isOneBlock) {
+  batch = k.algebra.delinearize(unit, problem.batch);
+  if (isOneBlock)
+    nextBatch = behind(unit, problem.batch);
+}
+
+void AttentionKernel::prefetchRow(Value tensor, ArrayRef<int64_t> dims,
+                                  const IndexExpression &row, int64_t extent,
+                                  int64_t features) {
+  constexpr int64_t lineBytes = 64;
+  // Features that lie apart would be as many lines.
+  if (nextBatch.empty() || (dims.back() != step::queryFeatures &&
+                            dims.back() != step::valueFeatures))
+    return;
+  const int64_t perLine = lineBytes / bytesOf(elementOf(tensor));
+  IndexExpression existing = k.algebra.clamped(row, {0, extent - 1});
+  std::swap(batch, nextBatch);
+  k.forRange((features + perLine - 1) / perLine,
+             [&](const IndexExpression &line) {
+               k.points.prefetch(
+                   tensor, indices(dims, existing, existing, line * perLine));
+             });
+  std::swap(batch, nextBatch);
+}
+
+void AttentionKernel::prefetchRows(const IndexExpression &row) {
+  prefetchRow(problem.query, problem.queryDims, row, problem.queries,
+              problem.features);
+  prefetchRow(problem.key, problem.keyDims, row, problem.keys,
+              problem.features);
+  prefetchRow(problem.value, problem.valueDims, row, problem.keys,
+              problem.valueFeatures);
+}
+
 void AttentionKernel::storeRows(Value result, ArrayRef<int64_t> dims,
                                 const Stretch &rows, int64_t extent,
                                 int64_t features, const PackedMatrix &from) {
@@ -361,7 +401,13 @@ void AttentionKernel::forQueryBlocks(
     const IndexExpression &unit, int64_t blockSize,
     llvm::function_ref<void()> pack,
     llvm::function_ref<void(const Stretch &, Value)> body) {
-  Indices own = k.algebra.delinearize(unit, extents(/*shared=*/false));
+  const SmallVector<int64_t> ownExtents = extents(/*shared=*/false);
+  Indices own = k.algebra.delinearize(unit, ownExtents);
+  if (ownExtents.size() == problem.batch.size() &&
+      problem.queries <= blockSize) {
+    setBatch(behind(unit, ownExtents), {});
+    nextBatch = batch;
+  }
   setBatch(own, {});
   pack();
   k.forSpace(extents(/*shared=*/true), [&](const Indices &shared) {

@@ -62,6 +62,8 @@ public:
   PackedAccess access;
   /// The index of the query's batch dimensions, by number.
   Indices batch;
+  /// That of the unit behind this one; none if this one takes long anyway.
+  Indices nextBatch;
 
   /// The matrix at a place of ScratchLayout.
   PackedMatrix matrix(int64_t place, int64_t rows, int64_t columns);
@@ -106,6 +108,14 @@ public:
   void storeRows(mlir::Value result, llvm::ArrayRef<int64_t> dims,
                  const Stretch &rows, int64_t extent, int64_t features,
                  const PackedMatrix &from);
+  /// Asks for a row of a tensor of queries or keys that the unit behind this
+  /// one reads, while this one computes. A row is a few lines, too short for a
+  /// processor to see where it goes on.
+  void prefetchRow(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
+                   const IndexExpression &row, int64_t extent,
+                   int64_t features);
+  /// The same for queries, keys and values.
+  void prefetchRows(const IndexExpression &row);
   /// Copies all keys or values to `rows`, and those, features as rows, to
   /// `columns`; what there is not is zero.
   void packKeys(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
@@ -160,6 +170,8 @@ public:
 
   /// Extents of the batch dimensions that the keys have, or of the others.
   llvm::SmallVector<int64_t> extents(bool shared) const;
+  /// One batch of the queries; its keys are one block or several.
+  void beginUnit(const IndexExpression &unit, bool isOneBlock);
   /// One batch of the keys: runs `pack`, then the body for blocks of the
   /// queries of all batches that share it. The first of them is told.
   void forQueryBlocks(
@@ -211,6 +223,8 @@ public:
 
 private:
   void setBatch(const Indices &own, const Indices &shared);
+  /// The index behind this one, or the last one.
+  Indices behind(const IndexExpression &unit, llvm::ArrayRef<int64_t> extents);
   /// A piece of the part's scratch memory.
   mlir::Value memory(int64_t place, int64_t elements, mlir::Type type);
   /// The numbers of the lanes, and an index, as i32.

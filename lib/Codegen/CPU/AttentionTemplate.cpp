@@ -88,7 +88,7 @@ private:
 };
 
 void Forward::emitUnit(const IndexExpression &unit) {
-  batch = k.algebra.delinearize(unit, problem.batch);
+  beginUnit(unit, isOneBlock());
   packKeys(problem.key, problem.keyDims, problem.features, keys, keyColumns);
   if (makesOutput())
     packRows(problem.value, problem.valueDims, all(problem.keys), problem.keys,
@@ -121,6 +121,7 @@ void Forward::emitBlock(const Stretch &stripe, const Stretch &block) {
              isTrue);
   forEach(stripe, problem.queries, [&](const IndexExpression &query) {
     emitWeights(query, query - stripe.first, block);
+    prefetchRows(query);
   });
   if (!makesOutput())
     return;

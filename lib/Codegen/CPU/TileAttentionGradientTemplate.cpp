@@ -177,6 +177,9 @@ void TileGradient::emitStripe(const Stretch &block, const Stretch &stripe) {
                query, at, {0, end, end});
     clearColumns(weightRows, at, problem.keys);
     clearColumns(slopeRows, at, problem.keys);
+    prefetchRows(query);
+    prefetchRow(op.getOutputGradient(), op.getOutputGradientDims(), query,
+                problem.queries, problem.valueFeatures);
   });
   for (auto [rows, pairs] : {std::pair(&weightRows, &weightPairs),
                              std::pair(&slopeRows, &slopePairs)}) {

@@ -62,7 +62,7 @@ private:
 };
 
 void TileForward::emitUnit(const IndexExpression &unit) {
-  batch = k.algebra.delinearize(unit, problem.batch);
+  beginUnit(unit, /*isOneBlock=*/true);
   packKeyTerms(problem.key, problem.keyDims, problem.features, scratch.rows,
                keyColumns);
   if (makesOutput()) {
@@ -89,6 +89,7 @@ void TileForward::emitStripe(const Stretch &stripe) {
       isTrue);
   forEach(stripe, problem.queries, [&](const IndexExpression &query) {
     emitWeights(query, query - stripe.first, {0, end, end});
+    prefetchRows(query);
   });
   if (!makesOutput())
     return;

@@ -52,6 +52,13 @@ Element PointEmitter::load(const Buffer &buffer,
                            const IndexExpression &position) {
   Type storage = storageType(buffer.elementType);
   LaneForm form = algebra.laneForm(position);
+  if (isPrefetching) {
+    memref::PrefetchOp::create(builder, loc, buffer.memref,
+                               algebra.scalar(position), /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
+    return {numberOfType(builder, loc, buffer.elementType, 0),
+            levels.current()};
+  }
   unsigned level = levels.placed(algebra.level(position));
   if (buffer.isWritten)
     level = levels.current();
@@ -169,12 +176,20 @@ Element PointEmitter::at(Value tensor, ArrayRef<IndexExpression> given) {
       index = 0;
   if (auto provider = providers.find(tensor); provider != providers.end())
     return provider->second(indices);
+  if (isPrefetching)
+    return compute(tensor, indices);
   for (const Known &entry : known[tensor])
     if (entry.mask == mask && entry.indices == indices)
       return entry.element;
   Element element = compute(tensor, indices);
   known[tensor].push_back({indices, mask, element});
   return element;
+}
+
+void PointEmitter::prefetch(Value tensor, ArrayRef<IndexExpression> indices) {
+  isPrefetching = true;
+  at(tensor, indices);
+  isPrefetching = false;
 }
 
 void PointEmitter::levelPopped() {

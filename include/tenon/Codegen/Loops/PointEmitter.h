@@ -67,6 +67,10 @@ public:
   /// lanes that are masked off.
   Element at(mlir::Value tensor, llvm::ArrayRef<IndexExpression> indices);
 
+  /// Asks for the memory that the element at an index, which is the same for
+  /// all lanes, is loaded from.
+  void prefetch(mlir::Value tensor, llvm::ArrayRef<IndexExpression> indices);
+
   Element load(const Buffer &buffer, const IndexExpression &position);
   /// Stores at a row-major position that is uniform, for a scalar, or linear in
   /// the lane.
@@ -150,6 +154,8 @@ private:
   LoopLevels &levels;
   IndexAlgebra &algebra;
   const Instructions &instructions;
+  /// Loads only ask for memory, and what is computed from them is nothing.
+  bool isPrefetching = false;
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   llvm::DenseMap<mlir::Value, Provider> providers;
   llvm::DenseMap<mlir::Value, std::vector<Known>> known;
