@@ -420,7 +420,18 @@ static SmallVector<unsigned> mergeEqualResults(step::GroupOp &group) {
   return indices;
 }
 
-void BlockGrouper::writeGroup(ArrayRef<Operation *> members) {
+/// Whether nothing is left to merge or erase in a group without equal members.
+static bool isPlain(Operation *op) {
+  return !op->use_empty() &&
+         llvm::all_of(op->getRegions(), [](Region &region) {
+           return llvm::all_of(region, [](Block &block) {
+             return llvm::hasNItemsOrLess(block, 2);
+           });
+         });
+}
+
+void BlockGrouper::writeGroup(Id id) {
+  ArrayRef<Operation *> members = graph.members(id);
   SmallVector<Value> results = GroupGraph::resultsOf(members);
   Operation *generic = nullptr;
   for (Operation *op : members)
@@ -474,9 +485,12 @@ void BlockGrouper::writeGroup(ArrayRef<Operation *> members) {
   for (Value result : results)
     yielded.push_back(mapping.lookup(result));
   step::YieldOp::create(builder, loc, yielded);
-  IRRewriter rewriter(builder);
-  DominanceInfo dominance(group);
-  eliminateCommonSubExpressions(rewriter, dominance, group);
+  if (kernels.haveRepeated(graph.memberNumbers(id)) ||
+      !llvm::all_of(members, isPlain)) {
+    IRRewriter rewriter(builder);
+    DominanceInfo dominance(group);
+    eliminateCommonSubExpressions(rewriter, dominance, group);
+  }
   SmallVector<unsigned> indices = mergeEqualResults(group);
   for (auto [from, index] : llvm::zip_equal(results, indices))
     from.replaceUsesWithIf(group.getOutputs()[index], [&](OpOperand &use) {
@@ -501,7 +515,7 @@ void BlockGrouper::writeGroups() {
         op->moveBefore(block.getTerminator());
       continue;
     }
-    writeGroup(members);
+    writeGroup(id);
     replaced.append(members.begin(), members.end());
   }
   for (Operation *op : llvm::reverse(replaced)) {

@@ -90,7 +90,8 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
       if (merge)
         grouper.mergeGroups();
       if (merge && recompute && round < mostRecomputeRounds &&
-          recomputeAcrossPeak(block, grouper.groups(), recomputed, machine)) {
+          recomputeAcrossPeak(block, grouper.groups(), grouper.knownKernels(),
+                              recomputed, machine)) {
         cloneFreeReads(block);
         continue;
       }

@@ -14,6 +14,7 @@
 #include "tenon/Fusion/GroupLegality.h"
 
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/Hashing.h"
 
 #include <utility>
 
@@ -62,7 +63,6 @@ KnownKernels::KnownKernels(const GroupGraph &graph)
 
 void KnownKernels::findContents() {
   llvm::DenseMap<Operation *, unsigned, SameContent> contents;
-  llvm::DenseMap<Value, unsigned> values;
   auto numberOf = [&](Value value) {
     return values.try_emplace(value, values.size()).first->second;
   };
@@ -78,6 +78,7 @@ void KnownKernels::findContents() {
       numberOf(result);
   }
   valueMarks.resize(values.size());
+  writtenMarks.resize(values.size());
   names.resize(values.size());
 }
 
@@ -96,7 +97,9 @@ bool KnownKernels::isReadOutside(unsigned number, unsigned result) const {
       });
 }
 
-KnownKernels::Facts &KnownKernels::factsOf(ArrayRef<unsigned> numbers) {
+KnownKernels::Facts &KnownKernels::factsOf(
+    ArrayRef<unsigned> numbers,
+    llvm::function_ref<bool(unsigned, unsigned)> isWritten) {
   constexpr unsigned isFromOutside = 1u << 31;
   ++lastMark;
   key.clear();
@@ -122,11 +125,17 @@ KnownKernels::Facts &KnownKernels::factsOf(ArrayRef<unsigned> numbers) {
     }
     for (unsigned result = 0; result < member.resultCount; ++result) {
       meet(member.firstResult + result);
-      key.push_back(isReadOutside(number, result));
+      key.push_back(isWritten(number, result));
     }
   }
   return known[StringRef(reinterpret_cast<const char *>(key.data()),
                          key.size() * sizeof(unsigned))];
+}
+
+KnownKernels::Facts &KnownKernels::factsOf(ArrayRef<unsigned> numbers) {
+  return factsOf(numbers, [&](unsigned number, unsigned result) {
+    return isReadOutside(number, result);
+  });
 }
 
 cost::KernelWork KnownKernels::workOf(ArrayRef<unsigned> numbers) {
@@ -136,6 +145,18 @@ cost::KernelWork KnownKernels::workOf(ArrayRef<unsigned> numbers) {
     facts.work =
         cost::workOf({operations, GroupGraph::resultsOf(operations)});
   }
+  return *facts.work;
+}
+
+cost::KernelWork KnownKernels::workOf(ArrayRef<unsigned> numbers,
+                                      ArrayRef<Value> results) {
+  for (Value result : results)
+    writtenMarks[values.lookup(result)] = lastMark + 1;
+  Facts &facts = factsOf(numbers, [&](unsigned number, unsigned result) {
+    return writtenMarks[members[number].firstResult + result] == lastMark;
+  });
+  if (!facts.work)
+    facts.work = cost::workOf({graph.operations(numbers), results});
   return *facts.work;
 }
 
@@ -152,4 +173,14 @@ KnownKernels::workIfLegal(ArrayRef<unsigned> numbers, std::string *whyNot) {
       facts.work = cost::workOf(kernel);
   }
   return *facts.isLegal ? facts.work : std::nullopt;
+}
+
+bool KnownKernels::haveRepeated(ArrayRef<unsigned> numbers) const {
+  llvm::SmallDenseSet<uint64_t, 32> seen;
+  return !llvm::all_of(numbers, [&](unsigned number) {
+    const llvm::hash_code hash = llvm::hash_combine(
+        members[number].content,
+        llvm::hash_combine_range(graph.operation(number)->getOperands()));
+    return seen.insert(uint64_t(hash) >> 1).second;
+  });
 }

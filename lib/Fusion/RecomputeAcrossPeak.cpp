@@ -120,15 +120,19 @@ struct Seconds {
   }
 };
 
+/// Whether a group computes nothing again itself.
+static bool isCallOrLoop(ArrayRef<Operation *> members) {
+  return llvm::any_of(members, [](Operation *op) {
+    return classify(op) == OperationClass::generic || isa<step::GroupOp>(op) ||
+           op->getNumRegions() > 1;
+  });
+}
+
 class PeakCut {
 public:
-  PeakCut(Block &block, const GroupGraph &graph, ArrayRef<GroupGraph::Id> order,
-          unsigned peak, const target::Target &machine)
-      : block(block), graph(graph), order(order), peak(peak), machine(machine) {
-    for (auto [position, group] : llvm::enumerate(order))
-      for (Operation *op : graph.members(group))
-        positions[op] = position;
-  }
+  PeakCut(Block &block, const GroupGraph &graph, KnownKernels &kernels,
+          ArrayRef<GroupGraph::Id> order, unsigned peak,
+          const target::Target &machine);
 
   /// The bytes saved; 0, and nothing changed, if they are few.
   int64_t run(RecomputedOperations &recomputed);
@@ -163,32 +167,77 @@ private:
   };
   /// The choice that keeps the results of some operations in any case.
   std::optional<Candidate> choose(const llvm::DenseSet<Operation *> &kept);
-  /// What of `copied` the operations read, in their regions, too.
-  llvm::SetVector<Value> copiedOperands(ArrayRef<Operation *> operations) const;
-  /// Adds to `operations` what they need computed again.
-  void addCopied(llvm::SetVector<Operation *> &operations) const;
+  /// What of `copied` the group at a position behind the peak reads.
+  llvm::SetVector<Value> copiedReads(unsigned position) const;
+  /// What makes these values, and what that needs computed again.
+  llvm::SetVector<Operation *> makersOf(ArrayRef<Value> copies) const;
+  /// Numbers of the operations and the others, in order.
+  SmallVector<unsigned> numbersWith(llvm::SetVector<Operation *> operations,
+                                    ArrayRef<unsigned> others) const;
   Seconds predict();
   /// Bytes that are in memory in every round of the loop whose body the block
   /// is: what it carries, and what it reads from outside; 0 outside of loops.
   int64_t bytesOfLoop() const;
   /// Seconds of the kernel that computes copies for calls and loops; 0 if they
   /// read none.
-  double secondsForCall(ArrayRef<Operation *> members, double kept) const;
+  double secondsForCall(ArrayRef<Value> read, double kept) const;
   void explain(int64_t saved, const Seconds &seconds, bool done) const;
   void copyFor(GroupGraph::Id group, RecomputedOperations &recomputed);
   Value copyOf(Value value, OpBuilder &builder, IRMapping &copies,
                unsigned reader, RecomputedOperations &recomputed);
 
+  /// What does not depend on the choice, of a group.
+  struct Part {
+    bool isCallOrLoop = false;
+    SmallVector<Value> results;
+    /// What it reads of values computed before the peak, in its regions, too,
+    /// if it stands behind.
+    llvm::SetVector<Value> reads;
+  };
+
   Block &block;
   const GroupGraph &graph;
+  KnownKernels &kernels;
   ArrayRef<GroupGraph::Id> order;
   unsigned peak;
   const target::Target &machine;
+  std::vector<Part> parts; // by position
   llvm::DenseMap<Operation *, unsigned> positions;
+  llvm::DenseSet<Value> leaving;        // what the terminator reads
   llvm::SetVector<Value> crossing;      // computed before, read after the peak
   llvm::DenseSet<Value> copied;         // computed again rather than kept
   std::optional<double> secondsOfCalls; // the same for every choice
 };
+
+PeakCut::PeakCut(Block &block, const GroupGraph &graph, KnownKernels &kernels,
+                 ArrayRef<GroupGraph::Id> order, unsigned peak,
+                 const target::Target &machine)
+    : block(block), graph(graph), kernels(kernels), order(order), peak(peak),
+      machine(machine), parts(order.size()) {
+  leaving.insert_range(block.getTerminator()->getOperands());
+  for (auto [position, group] : llvm::enumerate(order))
+    for (Operation *op : graph.members(group))
+      positions[op] = position;
+  for (auto [position, group] : llvm::enumerate(order)) {
+    ArrayRef<Operation *> members = graph.members(group);
+    Part &part = parts[position];
+    part.isCallOrLoop = ::isCallOrLoop(members);
+    part.results = GroupGraph::resultsOf(members);
+    if (position <= peak)
+      continue;
+    auto read = [&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (Operation *writer = operand.getDefiningOp();
+            writer && isBefore(writer))
+          part.reads.insert(operand);
+    };
+    for (Operation *member : members)
+      if (member->getNumRegions() == 0)
+        read(member);
+      else
+        member->walk(read);
+  }
+}
 
 bool PeakCut::isReadAfter(Value value) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -204,7 +253,7 @@ bool PeakCut::isThereAnyway(Value value) const {
   // stay, since an update waits for all readers of the old state.
   if (isa<BlockArgument>(value))
     return isa<func::FuncOp>(block.getParentOp()) || isReadAfter(value);
-  return llvm::is_contained(block.getTerminator()->getOperands(), value);
+  return leaving.contains(value);
 }
 
 void PeakCut::collectCrossing() {
@@ -302,39 +351,36 @@ void PeakCut::copyFor(GroupGraph::Id group, RecomputedOperations &recomputed) {
     });
 }
 
-llvm::SetVector<Value>
-PeakCut::copiedOperands(ArrayRef<Operation *> operations) const {
+llvm::SetVector<Value> PeakCut::copiedReads(unsigned position) const {
   llvm::SetVector<Value> found;
-  for (Operation *operation : operations)
-    operation->walk([&](Operation *op) {
-      for (Value operand : op->getOperands())
-        if (copied.contains(operand))
-          found.insert(operand);
-    });
+  for (Value value : parts[position].reads)
+    if (copied.contains(value))
+      found.insert(value);
   return found;
 }
 
-void PeakCut::addCopied(llvm::SetVector<Operation *> &operations) const {
-  for (unsigned i = 0; i < operations.size(); ++i)
-    for (Value value : copiedOperands(operations[i]))
-      operations.insert(value.getDefiningOp());
+llvm::SetVector<Operation *>
+PeakCut::makersOf(ArrayRef<Value> copies) const {
+  llvm::SetVector<Operation *> makers;
+  for (Value value : copies)
+    makers.insert(value.getDefiningOp());
+  for (unsigned i = 0; i < makers.size(); ++i)
+    makers[i]->walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (copied.contains(operand))
+          makers.insert(operand.getDefiningOp());
+    });
+  return makers;
 }
 
-/// The work of operations of one block as a kernel.
-static cost::KernelWork workOf(llvm::SetVector<Operation *> operations,
-                               ArrayRef<Value> results) {
-  SmallVector<Operation *> sorted = operations.takeVector();
-  llvm::sort(sorted,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  return cost::workOf({sorted, results});
-}
-
-/// Whether a group computes nothing again itself.
-static bool isCallOrLoop(ArrayRef<Operation *> members) {
-  return llvm::any_of(members, [](Operation *op) {
-    return classify(op) == OperationClass::generic || isa<step::GroupOp>(op) ||
-           op->getNumRegions() > 1;
-  });
+SmallVector<unsigned>
+PeakCut::numbersWith(llvm::SetVector<Operation *> operations,
+                     ArrayRef<unsigned> others) const {
+  SmallVector<unsigned> numbers(others);
+  for (Operation *op : operations)
+    numbers.push_back(*graph.numberOf(op));
+  llvm::sort(numbers);
+  return numbers;
 }
 
 llvm::DenseSet<Operation *> PeakCut::dearestForCalls(double most) const {
@@ -346,11 +392,12 @@ llvm::DenseSet<Operation *> PeakCut::dearestForCalls(double most) const {
   std::vector<Read> reads;
   const double kept = bytesCrossing();
   double all = 0;
-  for (GroupGraph::Id group : order.drop_front(peak + 1)) {
-    ArrayRef<Operation *> members = graph.members(group);
-    if (!isCallOrLoop(members))
+  for (unsigned position = peak + 1; position < parts.size(); ++position) {
+    if (!parts[position].isCallOrLoop)
       continue;
-    Read read{copiedOperands(members), secondsForCall(members, kept)};
+    llvm::SetVector<Value> values = copiedReads(position);
+    const double seconds = secondsForCall(values.getArrayRef(), kept);
+    Read read{std::move(values), seconds};
     for (Value value : read.values)
       read.bytes += double(storedBytes(value.getType()));
     all += read.seconds;
@@ -375,16 +422,11 @@ llvm::DenseSet<Operation *> PeakCut::dearestForCalls(double most) const {
   return makers;
 }
 
-double PeakCut::secondsForCall(ArrayRef<Operation *> members,
-                               double kept) const {
-  llvm::SetVector<Value> read = copiedOperands(members);
+double PeakCut::secondsForCall(ArrayRef<Value> read, double kept) const {
   if (read.empty())
     return 0;
-  llvm::SetVector<Operation *> operations;
-  for (Value value : read)
-    operations.insert(value.getDefiningOp());
-  addCopied(operations);
-  cost::KernelWork work = workOf(std::move(operations), read.getArrayRef());
+  cost::KernelWork work =
+      kernels.workOf(numbersWith(makersOf(read), {}), read);
   return cost::secondsOf(
       work, cost::bandwidthOf(std::max(work.bytes, kept), machine), machine);
 }
@@ -422,31 +464,29 @@ Seconds PeakCut::predict() {
         cost::predictStep(*block.getParent(), machine).total.seconds;
   seconds.calls = *secondsOfCalls;
   for (auto [position, group] : llvm::enumerate(order)) {
-    ArrayRef<Operation *> members = graph.members(group);
-    if (isCallOrLoop(members)) {
-      if (position > peak)
-        seconds.forCalls += secondsForCall(members, kept);
+    const Part &part = parts[position];
+    llvm::SetVector<Value> read;
+    if (position > peak)
+      read = copiedReads(position);
+    if (part.isCallOrLoop) {
+      seconds.forCalls += secondsForCall(read.getArrayRef(), kept);
       continue;
     }
-    SmallVector<Value> results = GroupGraph::resultsOf(members), left;
-    llvm::SetVector<Operation *> all(members.begin(), members.end());
-    if (position <= peak) {
-      // What only readers behind the peak want is not written any more.
-      for (Value result : results)
-        if (!copied.contains(result) ||
-            llvm::any_of(result.getUsers(), [&](Operation *user) {
-              Operation *top = topLevel(user);
-              return isBefore(top) && graph.groupOf(top) != group;
-            }))
-          left.push_back(result);
-    } else {
-      left = results;
-      addCopied(all);
-    }
-    if (left.size() == results.size() && all.size() == members.size())
+    SmallVector<Value> left;
+    // What only readers behind the peak want is not written any more.
+    for (Value result : part.results)
+      if (position > peak || !copied.contains(result) ||
+          llvm::any_of(result.getUsers(), [&](Operation *user) {
+            Operation *top = topLevel(user);
+            return isBefore(top) && graph.groupOf(top) != group;
+          }))
+        left.push_back(result);
+    if (left.size() == part.results.size() && read.empty())
       continue;
-    cost::KernelWork old = cost::workOf({members, results});
-    cost::KernelWork work = workOf(std::move(all), left);
+    ArrayRef<unsigned> members = graph.memberNumbers(group);
+    cost::KernelWork old = kernels.workOf(members);
+    cost::KernelWork work = kernels.workOf(
+        numbersWith(makersOf(read.getArrayRef()), members), left);
     const target::Rate &bandwidth =
         cost::bandwidthOf(std::max({old.bytes, work.bytes, kept}), machine);
     seconds.before += cost::secondsOf(old, bandwidth, machine);
@@ -526,6 +566,7 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
 } // namespace
 
 int64_t fusion::recomputeAcrossPeak(Block &block, const GroupGraph &graph,
+                                    KnownKernels &kernels,
                                     RecomputedOperations &recomputed,
                                     const target::Target &machine) {
   SmallVector<GroupGraph::Id> order = graph.executionOrder();
@@ -535,8 +576,9 @@ int64_t fusion::recomputeAcrossPeak(Block &block, const GroupGraph &graph,
     if (tried == peak.position)
       break;
     tried = peak.position;
-    if (int64_t saved = PeakCut(block, graph, order, peak.position, machine)
-                            .run(recomputed))
+    if (int64_t saved =
+            PeakCut(block, graph, kernels, order, peak.position, machine)
+                .run(recomputed))
       return saved;
   }
   return 0;

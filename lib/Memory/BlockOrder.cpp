@@ -52,6 +52,8 @@ int64_t BlockOrder::timeOf(size_t begin, size_t end) const {
 size_t BlockOrder::lastBeside(int32_t operation) const {
   size_t place = placeOf(operation);
   int64_t left = wanted[size_t(operation)];
+  if (left == 0)
+    return place;
   for (const size_t due = dueOf(operation); left > 0 && place + 1 < due;
        left -= times[size_t(order[place])])
     ++place;

@@ -93,12 +93,31 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
   return false;
 }
 
+bool KnownOverwrites::mayOverwrite(step::GroupOp group, unsigned operand,
+                                   unsigned result) {
+  auto [entry, isNew] =
+      known.try_emplace({group.getOperation(), operand, result});
+  if (isNew)
+    entry->second = memory::mayOverwrite(group, operand, result);
+  return entry->second;
+}
+
 BufferClasses::BufferClasses(func::FuncOp function) : function(function) {
+  KnownOverwrites overwrites;
+  find(overwrites);
+}
+
+BufferClasses::BufferClasses(func::FuncOp function, KnownOverwrites &overwrites)
+    : function(function) {
+  find(overwrites);
+}
+
+void BufferClasses::find(KnownOverwrites &overwrites) {
   moments.push_back({nullptr, false}); // before the first operation
   now = 1;
   number(function.getBody().front());
   collect();
-  coalesce();
+  coalesce(overwrites);
 }
 
 void BufferClasses::number(Block &block) {
@@ -319,6 +338,7 @@ void BufferClasses::collect() {
       stateOf[successor.getInt()] = argument.getArgNumber();
   int64_t returned = timeOf(ret);
   for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+    returnedIds.push_back(ids[value]);
     if (stateOf[index] >= 0) {
       // The new state is written at the latest when the step returns.
       Id id = ids[body.getArgument(stateOf[index])];
@@ -355,7 +375,8 @@ void BufferClasses::collect() {
 
 /// Whether what happens at `time` may write a value of class `written` over the
 /// one of class `read` that it reads for the last time.
-bool BufferClasses::mayTouch(int64_t time, Id read, Id written) const {
+bool BufferClasses::mayTouch(int64_t time, Id read, Id written,
+                             KnownOverwrites &overwrites) const {
   const Moment &moment = moments[time];
   // Values handed into a loop, out of a loop or branch, or out of @main are
   // copied one by one; only a value and its own destination may share.
@@ -368,8 +389,11 @@ bool BufferClasses::mayTouch(int64_t time, Id read, Id written) const {
   auto group = dyn_cast_or_null<step::GroupOp>(moment.op);
   if (!group) {
     if (isa_and_nonnull<func::ReturnOp>(moment.op))
-      return handsOver(moment.op->getOperands(),
-                       [&](unsigned index) { return resultClasses[index]; });
+      return llvm::all_of(
+          llvm::zip_equal(returnedIds, resultClasses), [&](auto from) {
+            auto [value, destination] = from;
+            return find(value) != read || find(destination) == written;
+          });
     auto result = [&](unsigned index) {
       return classOf(moment.op->getResult(index));
     };
@@ -398,7 +422,8 @@ bool BufferClasses::mayTouch(int64_t time, Id read, Id written) const {
   for (auto [index, output] : llvm::enumerate(group.getOutputs()))
     if (classOf(output) == written)
       result = index;
-  return operand && result && mayOverwrite(group, *operand, *result);
+  return operand && result &&
+         overwrites.mayOverwrite(group, *operand, *result);
 }
 
 /// Whether values of two different classes are needed at the same time.
@@ -413,7 +438,8 @@ bool BufferClasses::areNeededAtOnce(Id first, Id second) const {
 
 /// Merges two classes if none of their values are needed at the same time,
 /// except where one operation may write the one over the other.
-bool BufferClasses::tryMerge(Id first, Id second) {
+bool BufferClasses::tryMerge(Id first, Id second,
+                             KnownOverwrites &overwrites) {
   first = find(first);
   second = find(second);
   if (first == second)
@@ -441,26 +467,28 @@ bool BufferClasses::tryMerge(Id first, Id second) {
   // equal bounds mean that one operation reads the one and writes the other.
   for (const Interval &x : a.intervals)
     for (const Interval &y : b.intervals) {
-      if (x.end == y.begin && !mayTouch((x.end - 1) / 2, first, second))
+      if (x.end == y.begin &&
+          !mayTouch((x.end - 1) / 2, first, second, overwrites))
         return false;
-      if (y.end == x.begin && !mayTouch((y.end - 1) / 2, second, first))
+      if (y.end == x.begin &&
+          !mayTouch((y.end - 1) / 2, second, first, overwrites))
         return false;
     }
   unite(first, second);
   return true;
 }
 
-void BufferClasses::coalesce() {
+void BufferClasses::coalesce(KnownOverwrites &overwrites) {
   Block &body = function.getBody().front();
   auto ret = cast<func::ReturnOp>(body.getTerminator());
   for (auto [index, value] : llvm::enumerate(ret.getOperands()))
-    tryMerge(classOf(value), resultClasses[index]);
+    tryMerge(classOf(value), resultClasses[index], overwrites);
   function.getBody().walk([&](stablehlo::WhileOp loop) {
     Operation *yield = loop.getBody().front().getTerminator();
     for (unsigned i = 0; i < loop->getNumResults(); ++i) {
       Id carried = classOf(loop->getResult(i));
-      tryMerge(classOf(yield->getOperand(i)), carried);
-      tryMerge(classOf(loop->getOperand(i)), carried);
+      tryMerge(classOf(yield->getOperand(i)), carried, overwrites);
+      tryMerge(classOf(loop->getOperand(i)), carried, overwrites);
     }
   });
   function.getBody().walk([&](Operation *op) {
@@ -470,7 +498,7 @@ void BufferClasses::coalesce() {
       Operation *yield = region.front().getTerminator();
       for (auto [from, to] :
            llvm::zip_equal(yield->getOperands(), op->getResults()))
-        tryMerge(classOf(from), classOf(to));
+        tryMerge(classOf(from), classOf(to), overwrites);
     }
   });
   SmallVector<step::GroupOp> groups;
@@ -481,7 +509,7 @@ void BufferClasses::coalesce() {
       for (auto [operand, input] : llvm::enumerate(group.getInputs()))
         // What is needed later is most of it, and quickly seen.
         if (!areNeededAtOnce(classOf(input), classOf(output)) &&
-            mayOverwrite(group, operand, result) &&
-            tryMerge(classOf(input), classOf(output)))
+            overwrites.mayOverwrite(group, operand, result) &&
+            tryMerge(classOf(input), classOf(output), overwrites))
           break;
 }

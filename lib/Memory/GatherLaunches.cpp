@@ -224,11 +224,12 @@ struct GatherLaunches
     func::FuncOp function = getOperation();
     if (function.isDeclaration())
       return;
-    Placed placed{std::make_unique<BufferClasses>(function)};
-    placed.arena = arenaOf(*placed.buffers);
+    KnownOverwrites overwrites;
+    Placed placed{std::make_unique<BufferClasses>(function, overwrites)};
+    placed.arena = arenaOf(PackingProblem(*placed.buffers));
     // What stays alone in the order that was found moves in that one.
-    reorder(function, &Gathering::gather, placed);
-    reorder(function, &Gathering::gatherAlone, placed);
+    reorder(function, &Gathering::gather, placed, overwrites);
+    reorder(function, &Gathering::gatherAlone, placed, overwrites);
   }
 
 private:
@@ -240,7 +241,7 @@ private:
 
   /// Puts operations into the order that `find` finds.
   static void reorder(func::FuncOp function, void (Gathering::*find)(),
-                      Placed &placed) {
+                      Placed &placed, KnownOverwrites &overwrites) {
     Block &block = function.getBody().front();
     OrderingModel model(block, *placed.buffers);
     const Launches launches(block);
@@ -253,18 +254,20 @@ private:
       if (llvm::is_sorted(gathering.operations()))
         return;
       model.apply(gathering.operations());
-      Placed moved{std::make_unique<BufferClasses>(function)};
-      moved.arena = arenaOf(*moved.buffers);
-      if (moved.arena <= placed.arena) {
-        placed = std::move(moved);
-        return;
+      Placed moved{std::make_unique<BufferClasses>(function, overwrites)};
+      const PackingProblem packing(*moved.buffers);
+      if (solver::leastArena(packing.problem) <= placed.arena) {
+        moved.arena = arenaOf(packing);
+        if (moved.arena <= placed.arena) {
+          placed = std::move(moved);
+          return;
+        }
       }
       model.restore();
     }
   }
 
-  static int64_t arenaOf(const BufferClasses &buffers) {
-    PackingProblem packing(buffers);
+  static int64_t arenaOf(const PackingProblem &packing) {
     return solver::solveOffsetPacking(packing.problem, quickPacking(packing))
         .arena;
   }

@@ -35,6 +35,7 @@ public:
   /// All merges that are allowed and save memory traffic.
   void mergeGroups();
   const GroupGraph &groups() const { return graph; }
+  KnownKernels &knownKernels() { return kernels; }
   /// Says what each merge was predicted to save, and for each value that stays
   /// in memory between two groups why they were not merged.
   void explain();
@@ -89,7 +90,7 @@ private:
   /// Values of other operations that the operation reads, itself or through
   /// reads it absorbed, and may be merged along.
   llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op) const;
-  void writeGroup(llvm::ArrayRef<mlir::Operation *> members);
+  void writeGroup(Id id);
   /// Why the group stays as it is; null if it is a kernel that others may join.
   const char *whyAlone(Id group);
 

@@ -35,12 +35,18 @@ public:
   /// Of the block of a graph, which does not change meanwhile.
   explicit KnownKernels(const GroupGraph &graph);
 
-  /// The work of operations, given by number, as one kernel.
+  /// The work of operations, given by number and in order, as one kernel that
+  /// writes what others read, or some results.
   cost::KernelWork workOf(llvm::ArrayRef<unsigned> numbers);
+  cost::KernelWork workOf(llvm::ArrayRef<unsigned> numbers,
+                          llvm::ArrayRef<mlir::Value> results);
   /// The same if some kernel computes them well (GroupLegality.h); otherwise
   /// nothing, with the reason in `whyNot`.
   std::optional<cost::KernelWork>
   workIfLegal(llvm::ArrayRef<unsigned> numbers, std::string *whyNot = nullptr);
+
+  /// Whether two operations are the same on the same values now, or may be.
+  bool haveRepeated(llvm::ArrayRef<unsigned> numbers) const;
 
 private:
   struct Facts {
@@ -58,17 +64,20 @@ private:
 
   void findContents();
   /// Known facts, or those to be found.
+  Facts &factsOf(llvm::ArrayRef<unsigned> numbers,
+                 llvm::function_ref<bool(unsigned, unsigned)> isWritten);
   Facts &factsOf(llvm::ArrayRef<unsigned> numbers);
   bool isReadOutside(unsigned number, unsigned result) const;
 
   const GroupGraph &graph;
   std::vector<Member> members; // by number
+  llvm::DenseMap<mlir::Value, unsigned> values;
   llvm::StringMap<Facts> known;
   Facts unknown; // of what stands for nothing else
   llvm::SmallVector<unsigned> key;
   /// Which look at a set of operations has met an operation or a value last,
-  /// and what the value is called there.
-  std::vector<unsigned> operationMarks, valueMarks, names;
+  /// or knew it as one to be written, and what the value is called there.
+  std::vector<unsigned> operationMarks, valueMarks, writtenMarks, names;
   unsigned lastMark = 0;
 };
 

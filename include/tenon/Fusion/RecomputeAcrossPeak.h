@@ -38,6 +38,7 @@
 #define TENON_FUSION_RECOMPUTEACROSSPEAK_H
 
 #include "tenon/Fusion/GroupGraph.h"
+#include "tenon/Fusion/KnownKernels.h"
 #include "tenon/Target/Target.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -54,10 +55,11 @@ struct RecomputedOperations {
 
 /// Rewrites the block so that fewer bytes stay in memory at the moment when
 /// most do, or, if nothing is to be gained there, when most do of those that
-/// could be computed again. `graph` is stale afterwards. Returns the bytes
-/// saved at that moment; 0, and an unchanged block, if it is less than a
-/// fiftieth.
+/// could be computed again. `graph` and `kernels`, which is of it, are stale
+/// afterwards. Returns the bytes saved at that moment; 0, and an unchanged
+/// block, if it is less than a fiftieth.
 int64_t recomputeAcrossPeak(mlir::Block &block, const GroupGraph &graph,
+                            KnownKernels &kernels,
                             RecomputedOperations &recomputed,
                             const target::Target &machine);
 

@@ -35,6 +35,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 namespace tenon::memory {
@@ -76,12 +77,23 @@ struct ScratchBuffer {
   Interval interval;
 };
 
+/// What mayOverwrite() says of groups, which is asked again and again and stays
+/// true as long as they are only put into another order.
+class KnownOverwrites {
+public:
+  bool mayOverwrite(step::GroupOp group, unsigned operand, unsigned result);
+
+private:
+  llvm::DenseMap<std::tuple<mlir::Operation *, unsigned, unsigned>, bool> known;
+};
+
 class BufferClasses {
 public:
   using Id = unsigned;
 
   /// `function` must be @main in grouped form after SeparateResults.
   explicit BufferClasses(mlir::func::FuncOp function);
+  BufferClasses(mlir::func::FuncOp function, KnownOverwrites &overwrites);
 
   Id classOf(mlir::Value value) const;
   const BufferClass &operator[](Id id) const { return classes[find(id)]; }
@@ -107,12 +119,14 @@ public:
   int64_t endOfStep() const { return 2 * now + 2; }
 
 private:
+  void find(KnownOverwrites &overwrites);
   void number(mlir::Block &block);
   void collect();
-  void coalesce();
-  bool mayTouch(int64_t time, Id read, Id written) const;
+  void coalesce(KnownOverwrites &overwrites);
+  bool mayTouch(int64_t time, Id read, Id written,
+                KnownOverwrites &overwrites) const;
   bool areNeededAtOnce(Id first, Id second) const;
-  bool tryMerge(Id first, Id second);
+  bool tryMerge(Id first, Id second, KnownOverwrites &overwrites);
   Id find(Id id) const;
   Id add(mlir::Value value, Id id);
   Id create(mlir::Value value);
@@ -134,6 +148,7 @@ private:
   llvm::MapVector<mlir::Value, Id> ids;
   std::vector<ScratchBuffer> scratchBuffers;
   llvm::SmallVector<Id> resultClasses;
+  llvm::SmallVector<Id> returnedIds; // of what @main returns
 };
 
 /// Whether the group may write result `result` over operand `operand`: both

@@ -141,6 +141,10 @@ OffsetPackingSolution
 solveOffsetPacking(const OffsetPackingProblem &problem,
                    const OffsetPackingOptions &options = {});
 
+/// Bytes that no plan of a well-formed problem can do without, as far as that is
+/// known before a search; 0 of another problem.
+int64_t leastArena(const OffsetPackingProblem &problem);
+
 /// Recomputes what the solution claims and returns the first claim that is
 /// false, or nothing. A bound with Proof::Search above max-live cannot be
 /// recomputed in reasonable time and is not judged, except that no plan may lie

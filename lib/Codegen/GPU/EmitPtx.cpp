@@ -29,6 +29,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <map>
 #include <mutex>
 
 using namespace mlir;
@@ -190,14 +191,12 @@ static OwningOpRef<ModuleOp> moduleOf(func::FuncOp function,
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   llvm::SetVector<Operation *> needed;
   needed.insert(function);
+  // The kernel that is launched behind one has a module of its own.
   for (size_t i = 0; i < needed.size(); ++i)
-    if (auto uses = SymbolTable::getSymbolUses(needed[i]))
-      for (SymbolTable::SymbolUse use : *uses) {
-        Operation *used = symbols.lookup(use.getSymbolRef().getRootReference());
-        // The kernel that is launched behind one has a module of its own.
-        if (!used->hasAttr(kernelSymbolAttribute))
-          needed.insert(used);
-      }
+    needed[i]->walk([&](SymbolUserOpInterface user) {
+      for (SymbolTable::SymbolUse use : *SymbolTable::getSymbolUses(user))
+        needed.insert(symbols.lookup(use.getSymbolRef().getRootReference()));
+    });
   for (Operation *each : needed)
     builder.clone(*each)->walk([&](Operation *op) {
       op->setLoc(nowhere);
@@ -280,31 +279,53 @@ static FailureOr<std::string> writePtx(ModuleOp module,
   return joinTexts(texts);
 }
 
-/// Says in the text where kernels come from in the user's program, each as a
-/// whole.
-static void addSources(std::string &text, ArrayRef<PtxKernel> kernels,
-                       ArrayRef<Location> sources) {
+/// Where the body of each kernel begins.
+static llvm::StringMap<size_t> bodiesIn(StringRef text) {
+  constexpr StringLiteral entry = ".entry ";
+  llvm::StringMap<size_t> bodies;
+  for (size_t at = text.find(entry); at != StringRef::npos;
+       at = text.find(entry, at)) {
+    at += entry.size();
+    const size_t body = text.find("\n{", at);
+    if (body != StringRef::npos)
+      bodies[text.slice(at, text.find('(', at))] = body + 2;
+  }
+  return bodies;
+}
+
+/// The text with the places in the user's program that kernels come from, each
+/// as a whole.
+static std::string withSources(StringRef text, ArrayRef<PtxKernel> kernels,
+                               ArrayRef<Location> sources) {
+  constexpr StringLiteral header = ".address_size 64\n";
+  std::map<size_t, std::string> added; // by place
+  std::string &declared = added[text.find(header) + header.size()];
+  const llvm::StringMap<size_t> bodies = bodiesIn(text);
   llvm::MapVector<StringRef, unsigned> files;
   SmallVector<std::optional<SourcePlace>> places;
   for (Location source : sources)
     places.push_back(placeOf(source));
   for (auto [kernel, place] : llvm::zip_equal(kernels, places)) {
-    const size_t entry = text.find(".entry " + kernel.symbol + "(");
-    const size_t body = text.find("\n{", entry);
-    if (!place || entry == std::string::npos || body == std::string::npos)
+    auto body = bodies.find(kernel.symbol);
+    if (!place || body == bodies.end())
       continue;
     auto number = unsigned(files.size() + 1);
     number = files.try_emplace(place->file, number).first->second;
-    text.insert(body + 2, "\n\t.loc " + std::to_string(number) + " " +
-                              std::to_string(place->line) + " 1");
+    added[body->second] = "\n\t.loc " + std::to_string(number) + " " +
+                          std::to_string(place->line) + " 1";
   }
-  std::string declared;
   for (auto &[file, number] : files)
     declared += ".file " + std::to_string(number) + " \"" +
                 (file.empty() ? "step" : file.str()) + "\"\n";
-  constexpr StringLiteral header = ".address_size 64\n";
-  if (const size_t at = text.find(header.str()); at != std::string::npos)
-    text.insert(at + header.size(), declared);
+  std::string result;
+  size_t done = 0;
+  for (auto &[place, lines] : added) {
+    result += text.slice(done, place);
+    result += lines;
+    done = place;
+  }
+  result += text.drop_front(done);
+  return result;
 }
 
 std::string symbolOfJoint(size_t index) {
@@ -405,8 +426,7 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
     sources.push_back(kernels[kernel]->getLoc());
   for (const JointKernels &joint : joints)
     sources.push_back(kernels[kernelOf[joint.front()]]->getLoc());
-  result.textWithSources = result.text;
-  addSources(result.textWithSources, result.kernels, sources);
+  result.textWithSources = withSources(result.text, result.kernels, sources);
   return result;
 }
 

@@ -244,6 +244,11 @@ Model extract(const Model &model, const std::vector<int32_t> &bodies) {
 
 } // namespace
 
+int64_t leastArena(const OffsetPackingProblem &problem) {
+  Model model;
+  return buildModel(problem, model) ? 0 : model.bound();
+}
+
 OffsetPackingSolution solveOffsetPacking(const OffsetPackingProblem &problem,
                                          const OffsetPackingOptions &options) {
   OffsetPackingSolution solution;

@@ -14,7 +14,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <queue>
+#include <functional>
 
 namespace tenon::solver::packing {
 
@@ -145,17 +145,35 @@ Bases dive(const Model &model, const std::vector<int32_t> &order) {
     if (!body.fixed)
       entries.push_back({legalBase(body), rank});
   }
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> heap(
-      std::greater<Entry>(), std::move(entries));
-  while (!heap.empty()) {
-    auto [known, rank] = heap.top();
+  // A base only grows, so an entry sinks from where it is, mostly not far.
+  auto sink = [&](size_t place) {
+    const Entry entry = entries[place];
+    for (size_t child = 2 * place + 1; child < entries.size();
+         child = 2 * place + 1) {
+      if (child + 1 < entries.size() && entries[child + 1] < entries[child])
+        ++child;
+      if (entry < entries[child])
+        break;
+      entries[place] = entries[child];
+      place = child;
+    }
+    entries[place] = entry;
+  };
+  std::make_heap(entries.begin(), entries.end(), std::greater<Entry>());
+  while (!entries.empty()) {
+    auto &[known, rank] = entries.front();
     int32_t index = order[rank];
     int64_t base = legalBase(model.bodies[index]);
-    heap.pop();
-    if (base > known)
-      heap.push({base, rank});
-    else
+    if (base > known) {
+      known = base;
+    } else {
       place(index, base);
+      entries.front() = entries.back();
+      entries.pop_back();
+      if (entries.empty())
+        break;
+    }
+    sink(0);
   }
   return bases;
 }
