@@ -21,6 +21,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::fusion;
@@ -420,15 +422,63 @@ static SmallVector<unsigned> mergeEqualResults(step::GroupOp &group) {
   return indices;
 }
 
-/// Whether nothing is left to merge or erase in a group without equal members.
-static bool isPlain(Operation *op) {
-  return !op->use_empty() &&
-         llvm::all_of(op->getRegions(), [](Region &region) {
-           return llvm::all_of(region, [](Block &block) {
-             return llvm::hasNItemsOrLess(block, 2);
-           });
-         });
+namespace {
+
+/// Copies the members of a group into its body, equal ones once.
+class BodyWriter {
+public:
+  BodyWriter(OpBuilder &builder, IRMapping &mapping)
+      : builder(builder), mapping(mapping) {}
+
+  /// Operations of the same content differ in nothing but what they read and
+  /// what is noted on them.
+  void add(Operation *op, unsigned content);
+  /// Whether something may be left to merge or erase: in regions, say.
+  bool isRough() const { return rough; }
+
+private:
+  bool isEqual(Operation *op, Operation *copy) const;
+
+  OpBuilder &builder;
+  IRMapping &mapping;
+  llvm::DenseMap<unsigned, SmallVector<Operation *, 2>> copies; // by content
+  bool rough = false;
+};
+
+bool BodyWriter::isEqual(Operation *op, Operation *copy) const {
+  if (op->getDiscardableAttrDictionary() !=
+      copy->getDiscardableAttrDictionary())
+    return false;
+  SmallVector<Value> reads = llvm::map_to_vector(
+      op->getOperands(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
+  const OperandRange there = copy->getOperands();
+  return llvm::equal(reads, there) ||
+         (op->hasTrait<OpTrait::IsCommutative>() &&
+          std::is_permutation(reads.begin(), reads.end(), there.begin(),
+                              there.end()));
 }
+
+void BodyWriter::add(Operation *op, unsigned content) {
+  SmallVector<Operation *, 2> &known = copies[content];
+  rough |= op->use_empty() || (op->getNumRegions() && !known.empty()) ||
+           !llvm::all_of(op->getRegions(), [](Region &region) {
+             return llvm::all_of(region, [](Block &block) {
+               return llvm::hasNItemsOrLess(block, 2);
+             });
+           });
+  auto same = llvm::find_if(
+      known, [&](Operation *copy) { return isEqual(op, copy); });
+  if (same == known.end() || op->getNumRegions()) {
+    known.push_back(builder.clone(*op, mapping));
+    return;
+  }
+  mapping.map(op->getResults(), (*same)->getResults());
+  if (isa<UnknownLoc>((*same)->getLoc()))
+    (*same)->setLoc(op->getLoc());
+}
+
+} // namespace
 
 void BlockGrouper::writeGroup(Id id) {
   ArrayRef<Operation *> members = graph.members(id);
@@ -479,14 +529,14 @@ void BlockGrouper::writeGroup(Id id) {
   IRMapping mapping;
   for (Value input : inputs)
     mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
-  for (Operation *op : members)
-    builder.clone(*op, mapping);
+  BodyWriter writer(builder, mapping);
+  for (auto [op, number] : llvm::zip_equal(members, graph.memberNumbers(id)))
+    writer.add(op, kernels.contentOf(number));
   SmallVector<Value> yielded;
   for (Value result : results)
     yielded.push_back(mapping.lookup(result));
   step::YieldOp::create(builder, loc, yielded);
-  if (kernels.haveRepeated(graph.memberNumbers(id)) ||
-      !llvm::all_of(members, isPlain)) {
+  if (writer.isRough()) {
     IRRewriter rewriter(builder);
     DominanceInfo dominance(group);
     eliminateCommonSubExpressions(rewriter, dominance, group);

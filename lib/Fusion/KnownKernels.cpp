@@ -14,7 +14,6 @@
 #include "tenon/Fusion/GroupLegality.h"
 
 #include "mlir/IR/OperationSupport.h"
-#include "llvm/ADT/Hashing.h"
 
 #include <utility>
 
@@ -173,14 +172,4 @@ KnownKernels::workIfLegal(ArrayRef<unsigned> numbers, std::string *whyNot) {
       facts.work = cost::workOf(kernel);
   }
   return *facts.isLegal ? facts.work : std::nullopt;
-}
-
-bool KnownKernels::haveRepeated(ArrayRef<unsigned> numbers) const {
-  llvm::SmallDenseSet<uint64_t, 32> seen;
-  return !llvm::all_of(numbers, [&](unsigned number) {
-    const llvm::hash_code hash = llvm::hash_combine(
-        members[number].content,
-        llvm::hash_combine_range(graph.operation(number)->getOperands()));
-    return seen.insert(uint64_t(hash) >> 1).second;
-  });
 }

@@ -25,6 +25,8 @@
 #include "tenon/Memory/BufferClasses.h"
 
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tenon::memory {
 #define GEN_PASS_DEF_LOWERTOEXECPASS
@@ -39,6 +41,41 @@ using namespace tenon::memory;
 static constexpr int64_t collectiveQueue = 1;
 
 namespace {
+
+/// Compares kernels but for their names and for places in the user's program.
+struct SameKernel : llvm::DenseMapInfo<Operation *> {
+  static constexpr auto flags = OperationEquivalence::IgnoreLocations;
+  static unsigned getHashValue(Operation *kernel) {
+    llvm::hash_code hash =
+        hash_value(Attribute(kernel->getDiscardableAttrDictionary()));
+    kernel->walk([&](Operation *op) {
+      if (op != kernel)
+        hash = llvm::hash_combine(
+            hash, OperationEquivalence::computeHash(
+                      op, OperationEquivalence::ignoreHashValue,
+                      OperationEquivalence::ignoreHashValue, flags));
+    });
+    return unsigned(hash);
+  }
+  static bool isEqual(Operation *a, Operation *b) {
+    if (a == b)
+      return true;
+    for (Operation *op : {a, b})
+      if (op == getEmptyKey() || op == getTombstoneKey())
+        return false;
+    auto first = cast<func::FuncOp>(a), second = cast<func::FuncOp>(b);
+    if (first.getFunctionType() != second.getFunctionType() ||
+        a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary())
+      return false;
+    llvm::DenseMap<Value, Value> same;
+    auto areSame = [&](Value left, Value right) {
+      return success(same.lookup(left) == right);
+    };
+    auto mark = [&](Value left, Value right) { same[left] = right; };
+    return OperationEquivalence::isRegionEquivalentTo(
+        &first.getBody(), &second.getBody(), areSame, mark, flags);
+  }
+};
 
 class ProgramWriter {
 public:
@@ -108,7 +145,7 @@ private:
   PlanRecord record;
   exec::ProgramOp program;
   llvm::DenseMap<std::pair<Block *, std::pair<Attribute, Type>>, Value> slices;
-  llvm::StringMap<std::string> kernels;     // printed body to symbol
+  llvm::DenseSet<Operation *, SameKernel> kernels;
   llvm::StringMap<std::string> libraries;   // printed description to symbol
   llvm::StringMap<std::string> collectives; // the same
   bool hasCopy = false;
@@ -312,18 +349,15 @@ StringRef ProgramWriter::kernelFor(step::GroupOp group,
   if (isNeverRead(group))
     kernel->setAttr(exec::neverReadAttrName, builder.getUnitAttr());
 
-  std::string key;
-  llvm::raw_string_ostream stream(key);
-  kernel.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
-  auto [known, isNew] =
-      kernels.try_emplace(key, "kernel_" + std::to_string(kernels.size()));
+  const std::string name = "kernel_" + std::to_string(kernels.size());
+  auto [known, isNew] = kernels.insert(kernel);
   if (isNew) {
-    kernel.setSymName(known->second);
+    kernel.setSymName(name);
     module.insert(program, kernel);
   } else {
     kernel.erase();
   }
-  return known->second;
+  return cast<func::FuncOp>(*known).getSymName();
 }
 
 StringRef ProgramWriter::libraryFor(step::GroupOp group, bool addsInPlace) {

@@ -45,8 +45,9 @@ public:
   std::optional<cost::KernelWork>
   workIfLegal(llvm::ArrayRef<unsigned> numbers, std::string *whyNot = nullptr);
 
-  /// Whether two operations are the same on the same values now, or may be.
-  bool haveRepeated(llvm::ArrayRef<unsigned> numbers) const;
+  /// Operations with the same number are the same but for the values they read
+  /// and for what stages note on them.
+  unsigned contentOf(unsigned number) const { return members[number].content; }
 
 private:
   struct Facts {
@@ -55,8 +56,7 @@ private:
   };
   /// What counts of an operation alone and how it reads others.
   struct Member {
-    /// Operations with the same one are the same but for what they read.
-    unsigned content = 0;
+    unsigned content = 0; // see contentOf()
     bool isUpdate = false;
     unsigned firstResult = 0, resultCount = 0;
     llvm::SmallVector<unsigned, 3> operands;

@@ -191,12 +191,21 @@ static OwningOpRef<ModuleOp> moduleOf(func::FuncOp function,
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   llvm::SetVector<Operation *> needed;
   needed.insert(function);
-  // The kernel that is launched behind one has a module of its own.
-  for (size_t i = 0; i < needed.size(); ++i)
-    needed[i]->walk([&](SymbolUserOpInterface user) {
-      for (SymbolTable::SymbolUse use : *SymbolTable::getSymbolUses(user))
-        needed.insert(symbols.lookup(use.getSymbolRef().getRootReference()));
-    });
+  // Attributes name the kernel that is launched behind one, which has a module
+  // of its own; operations name what is needed.
+  for (size_t i = 0; i < needed.size(); ++i) {
+    SmallVector<Region *> regions(
+        llvm::make_pointer_range(needed[i]->getRegions()));
+    while (!regions.empty())
+      for (Operation &op : regions.pop_back_val()->getOps()) {
+        if (isa<SymbolUserOpInterface>(op))
+          if (auto uses = SymbolTable::getSymbolUses(&op))
+            for (SymbolTable::SymbolUse use : *uses)
+              needed.insert(
+                  symbols.lookup(use.getSymbolRef().getRootReference()));
+        llvm::append_range(regions, llvm::make_pointer_range(op.getRegions()));
+      }
+  }
   for (Operation *each : needed)
     builder.clone(*each)->walk([&](Operation *op) {
       op->setLoc(nowhere);
