@@ -344,6 +344,7 @@ static void reportFormats(const precision::FormatReport &report,
   if (run.resolved.precision == Precision::f16)
     run.details["values_that_may_overflow"] = report.mayOverflow;
   llvm::json::Array lines;
+  lines.reserve(report.lines.size());
   for (const precision::FormatReport::Line &line : report.lines)
     lines.push_back(llvm::json::Object{
         {"what", line.what()},
