@@ -63,11 +63,23 @@ public:
       }
     for (Value value : narrow)
       store(value);
-    for (auto [use, value] : reads)
-      if (takesNarrow(*use))
-        use->set(handles.lookup(value));
-      else
-        use->set(widened(handles.lookup(value), use->getOwner()));
+    SmallVector<Operation *> done;
+    for (auto [use, value] : reads) {
+      Value handle = handles.lookup(value);
+      Operation *reader = use->getOwner();
+      if (takesNarrow(*use)) {
+        use->set(handle);
+      } else if (isa<stablehlo::ConvertOp>(reader) &&
+                 reader->getResult(0).getType() == handle.getType()) {
+        // The program rounds it in the same way.
+        reader->getResult(0).replaceAllUsesWith(handle);
+        done.push_back(reader);
+      } else {
+        use->set(widened(handle, reader));
+      }
+    }
+    for (Operation *conversion : done)
+      conversion->erase();
     llvm::SetVector<Value> left;
     for (OpOperand *operand : wanted) {
       left.insert(operand->get());

@@ -35,6 +35,23 @@ func.func @main(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512x
 
 // -----
 
+// A value that is narrow anyway is not rounded once more where the program
+// rounds it to the same format.
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[T:.*]] = stablehlo.tanh
+// CHECK: %[[N:.*]] = stablehlo.convert %[[T]] {step.cast}
+// CHECK-NOT: stablehlo.convert %
+// CHECK: return %{{.*}}, %[[N]]
+func.func @main(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xbf16>) {
+  %0 = stablehlo.tanh %x : tensor<512x512xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %2 = stablehlo.convert %0 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  return %1, %2 : tensor<512x512xf32>, tensor<512x512xbf16>
+}
+
+// -----
+
 // Sums of tensors, what is compared with another number than zero, and small
 // values stay f32.
 
