@@ -449,9 +449,10 @@ bool BodyWriter::isEqual(Operation *op, Operation *copy) const {
   if (op->getDiscardableAttrDictionary() !=
       copy->getDiscardableAttrDictionary())
     return false;
-  SmallVector<Value> reads = llvm::map_to_vector(
-      op->getOperands(),
-      [&](Value value) { return mapping.lookupOrDefault(value); });
+  SmallVector<Value> reads =
+      llvm::map_to_vector(op->getOperands(), [&](Value value) {
+        return mapping.lookupOrDefault(value);
+      });
   const OperandRange there = copy->getOperands();
   return llvm::equal(reads, there) ||
          (op->hasTrait<OpTrait::IsCommutative>() &&
@@ -467,8 +468,8 @@ void BodyWriter::add(Operation *op, unsigned content) {
                return llvm::hasNItemsOrLess(block, 2);
              });
            });
-  auto same = llvm::find_if(
-      known, [&](Operation *copy) { return isEqual(op, copy); });
+  auto same =
+      llvm::find_if(known, [&](Operation *copy) { return isEqual(op, copy); });
   if (same == known.end() || op->getNumRegions()) {
     known.push_back(builder.clone(*op, mapping));
     return;

@@ -75,7 +75,8 @@ void GroupGraph::forEachWriter(Id group,
         visit(vertices[writer].group);
 }
 
-llvm::SmallSetVector<GroupGraph::Id, 8> GroupGraph::readersOfGroup(Id group) const {
+llvm::SmallSetVector<GroupGraph::Id, 8>
+GroupGraph::readersOfGroup(Id group) const {
   llvm::SmallSetVector<Id, 8> readers;
   forEachReader(group, [&](Id reader) { readers.insert(reader); });
   // Uses are listed in the order rewrites made them, which a text does not say.

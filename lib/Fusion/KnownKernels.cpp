@@ -88,17 +88,16 @@ bool KnownKernels::isReadOutside(unsigned number, unsigned result) const {
   if (members[number].resultCount == 1)
     return graph.leavesBlock(number) ||
            llvm::any_of(graph.readersOf(number), isOutside);
-  return llvm::any_of(
-      graph.operation(number)->getResult(result).getUsers(),
-      [&](Operation *user) {
-        std::optional<unsigned> reader = graph.numberOf(user);
-        return !reader || isOutside(*reader);
-      });
+  return llvm::any_of(graph.operation(number)->getResult(result).getUsers(),
+                      [&](Operation *user) {
+                        std::optional<unsigned> reader = graph.numberOf(user);
+                        return !reader || isOutside(*reader);
+                      });
 }
 
-KnownKernels::Facts &KnownKernels::factsOf(
-    ArrayRef<unsigned> numbers,
-    llvm::function_ref<bool(unsigned, unsigned)> isWritten) {
+KnownKernels::Facts &
+KnownKernels::factsOf(ArrayRef<unsigned> numbers,
+                      llvm::function_ref<bool(unsigned, unsigned)> isWritten) {
   constexpr unsigned isFromOutside = 1u << 31;
   ++lastMark;
   key.clear();
@@ -141,8 +140,7 @@ cost::KernelWork KnownKernels::workOf(ArrayRef<unsigned> numbers) {
   Facts &facts = factsOf(numbers);
   if (!facts.work) {
     SmallVector<Operation *> operations = graph.operations(numbers);
-    facts.work =
-        cost::workOf({operations, GroupGraph::resultsOf(operations)});
+    facts.work = cost::workOf({operations, GroupGraph::resultsOf(operations)});
   }
   return *facts.work;
 }

@@ -47,10 +47,17 @@ constexpr int64_t leastShareOfLoop = 50;
 /// be read are kept in choices that save less memory. One of those is taken if
 /// it is predicted to be quicker by a part of the step, and by at least half of
 /// the part that is kept more. On a GPU, where products take less of a step,
-/// smaller parts are looked for, too.
+/// smaller parts are looked for, too, and a seventh of what is kept is enough.
+struct Trade {
+  ArrayRef<int64_t> mostRead;
+  double leastGain, leastGainPerMemory;
+};
 constexpr int64_t mostRead[] = {4, 2}, mostReadOnGpus[] = {4, 3, 2};
-constexpr double leastGain = 0.01, leastGainOnGpus = 0.005,
-                 leastGainPerMemory = 0.5;
+
+Trade tradeOn(const target::Target &machine) {
+  return machine.isGpu() ? Trade{mostReadOnGpus, 0.005, 0.15}
+                         : Trade{mostRead, 0.01, 0.5};
+}
 
 struct Peak {
   int64_t bytes = 0;
@@ -162,8 +169,7 @@ private:
     RecomputationChoice choice;
     Seconds seconds;
 
-    /// By at least a part of the step.
-    bool isBetterThan(const Candidate &other, double least) const;
+    bool isBetterThan(const Candidate &other, const Trade &trade) const;
   };
   /// The choice that keeps the results of some operations in any case.
   std::optional<Candidate> choose(const llvm::DenseSet<Operation *> &kept);
@@ -295,12 +301,13 @@ llvm::DenseSet<Operation *> PeakCut::readingMoreThan(int64_t most) const {
 }
 
 bool PeakCut::Candidate::isBetterThan(const Candidate &other,
-                                      double least) const {
+                                      const Trade &trade) const {
   const double gained = other.seconds.added() - seconds.added(),
                step = other.seconds.calls + other.seconds.before;
   const double more = double(choice.kept - other.choice.kept) /
                       double(std::max<int64_t>(other.choice.kept, 1));
-  return gained > std::max(least, leastGainPerMemory * more) * step;
+  return gained >
+         std::max(trade.leastGain, trade.leastGainPerMemory * more) * step;
 }
 
 std::optional<PeakCut::Candidate>
@@ -359,8 +366,7 @@ llvm::SetVector<Value> PeakCut::copiedReads(unsigned position) const {
   return found;
 }
 
-llvm::SetVector<Operation *>
-PeakCut::makersOf(ArrayRef<Value> copies) const {
+llvm::SetVector<Operation *> PeakCut::makersOf(ArrayRef<Value> copies) const {
   llvm::SetVector<Operation *> makers;
   for (Value value : copies)
     makers.insert(value.getDefiningOp());
@@ -425,8 +431,7 @@ llvm::DenseSet<Operation *> PeakCut::dearestForCalls(double most) const {
 double PeakCut::secondsForCall(ArrayRef<Value> read, double kept) const {
   if (read.empty())
     return 0;
-  cost::KernelWork work =
-      kernels.workOf(numbersWith(makersOf(read), {}), read);
+  cost::KernelWork work = kernels.workOf(numbersWith(makersOf(read), {}), read);
   return cost::secondsOf(
       work, cost::bandwidthOf(std::max(work.bytes, kept), machine), machine);
 }
@@ -520,12 +525,11 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
   if (!best)
     return 0;
   const llvm::DenseSet<Value> whole = best->choice.copied;
-  const bool onGpu = machine.isGpu();
+  const Trade trade = tradeOn(machine);
   if (best->seconds.areNextToNothing())
-    for (int64_t most : onGpu ? ArrayRef(mostReadOnGpus) : ArrayRef(mostRead))
+    for (int64_t most : trade.mostRead)
       if (std::optional<Candidate> other = choose(readingMoreThan(most));
-          other &&
-          other->isBetterThan(*best, onGpu ? leastGainOnGpus : leastGain))
+          other && other->isBetterThan(*best, trade))
         best = std::move(other);
   // Where kernels of their own for calls take too long, what they would compute
   // at the highest price stays; all of it, if that is not enough.

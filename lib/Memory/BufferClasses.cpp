@@ -422,8 +422,7 @@ bool BufferClasses::mayTouch(int64_t time, Id read, Id written,
   for (auto [index, output] : llvm::enumerate(group.getOutputs()))
     if (classOf(output) == written)
       result = index;
-  return operand && result &&
-         overwrites.mayOverwrite(group, *operand, *result);
+  return operand && result && overwrites.mayOverwrite(group, *operand, *result);
 }
 
 /// Whether values of two different classes are needed at the same time.
@@ -438,8 +437,7 @@ bool BufferClasses::areNeededAtOnce(Id first, Id second) const {
 
 /// Merges two classes if none of their values are needed at the same time,
 /// except where one operation may write the one over the other.
-bool BufferClasses::tryMerge(Id first, Id second,
-                             KnownOverwrites &overwrites) {
+bool BufferClasses::tryMerge(Id first, Id second, KnownOverwrites &overwrites) {
   first = find(first);
   second = find(second);
   if (first == second)

@@ -42,8 +42,8 @@ public:
                           llvm::ArrayRef<mlir::Value> results);
   /// The same if some kernel computes them well (GroupLegality.h); otherwise
   /// nothing, with the reason in `whyNot`.
-  std::optional<cost::KernelWork>
-  workIfLegal(llvm::ArrayRef<unsigned> numbers, std::string *whyNot = nullptr);
+  std::optional<cost::KernelWork> workIfLegal(llvm::ArrayRef<unsigned> numbers,
+                                              std::string *whyNot = nullptr);
 
   /// Operations with the same number are the same but for the values they read
   /// and for what stages note on them.
