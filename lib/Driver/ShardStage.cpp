@@ -133,7 +133,7 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
   sharding::Prices prices(mesh, run.resolved.machine);
   OwningOpRef<ModuleOp> whole = program.module->clone();
   sharding::StepPrice price;
-  const bool mergesEqual = !plan.copies;
+  const bool mergesEqual = !plan.keepsOnlyCopies;
   if (failed(sharding::partition(*program.module, mesh, std::move(plan),
                                  &prices, &price)))
     return run.blame;

@@ -267,8 +267,7 @@ public:
     shrinkCosts();
     if (limit)
       choice.problem.limit = limit->bytes;
-    if (limit)
-      choice.plan.copies.emplace();
+    choice.plan.keepsOnlyCopies = limit.has_value();
     if (auto wrong = solver::validateShardingProblem(choice.problem)) {
       main.emitError() << "no layouts are chosen: " << *wrong;
       return std::nullopt;
@@ -914,8 +913,8 @@ private:
     for (auto &[value, node] : nodeOf) {
       const ValueWay &way = chosenWay(node);
       values[value] = moves.layout(way.layout);
-      if (choice.plan.copies && way.copy != ValueWay::none)
-        (*choice.plan.copies)[value] = moves.layout(way.copy);
+      if (way.copy != ValueWay::none)
+        choice.plan.copies[value] = moves.layout(way.copy);
     }
     for (auto [at, node] : llvm::enumerate(nodes))
       if (node.op)

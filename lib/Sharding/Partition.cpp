@@ -53,6 +53,7 @@ public:
               LayoutPlan plan, const Prices *prices)
       : from(from), mesh(mesh), wanted(std::move(plan.layouts)),
         planned(std::move(plan.axes)), copies(std::move(plan.copies)),
+        keepsOnlyCopies(plan.keepsOnlyCopies),
         prices(prices), entry(to.addEntryBlock()), code(mesh, *entry),
         builder(from.getLoc(), from.getContext()) {}
 
@@ -159,14 +160,14 @@ private:
   /// Forgets what an operation has had moved, but for chosen copies: where
   /// memory has a limit, they alone are counted for longer.
   void forgetMoved(size_t count) {
-    if (!copies)
+    if (!keepsOnlyCopies)
       return;
     SmallVector<std::pair<Value, Part>> kept;
     while (added.size() > count) {
       Value value = added.pop_back_val();
       Part part = parts[value].pop_back_val();
-      auto copy = copies->find(value);
-      if (copy != copies->end() && copy->second == part.layout)
+      auto copy = copies.find(value);
+      if (copy != copies.end() && copy->second == part.layout)
         kept.push_back({value, std::move(part)});
     }
     for (auto &[value, part] : llvm::reverse(kept))
@@ -215,24 +216,57 @@ private:
     }
   }
 
+  /// What it takes to have a value moved: seconds, if there are prices, and
+  /// bytes.
+  std::pair<double, int64_t> distance(Value value, const Layout &source,
+                                      const Layout &target) {
+    const ReshardPlan &plan = planFor(value, source, target);
+    return {prices ? prices->secondsOf(plan, shapeOf(value),
+                                       elementBytesOf(value))
+                   : 0,
+            plan.received};
+  }
+
   /// The part that the layout is nearest to; null if the value is made
   /// anywhere.
   const Part *nearest(Value value, const Layout &target) {
     const Part *best = nullptr;
     for (const Part &part : parts[value])
-      if (!best || planFor(value, part.layout, target).received <
-                       planFor(value, best->layout, target).received)
+      if (!best || distance(value, part.layout, target) <
+                       distance(value, best->layout, target))
         best = &part;
     return best;
+  }
+
+  bool hasPart(Value value, const Layout &layout) {
+    return llvm::any_of(parts[value], [&](const Part &part) {
+      return part.layout == layout;
+    });
+  }
+
+  /// Has the chosen copy made if the layout is nearer to it than to all parts.
+  void makeNearerCopy(Value value, const Layout &layout) {
+    auto copy = copies.find(value);
+    if (copy == copies.end() || copy->second == layout ||
+        hasPart(value, copy->second))
+      return;
+    const Layout &between = copy->second;
+    if (distance(value, between, layout) <
+        distance(value, nearest(value, layout)->layout, layout))
+      partOf(value, between);
   }
 
   Value partOf(Value value, const Layout &layout) {
     for (const Part &part : parts[value])
       if (part.layout == layout)
         return part.value;
-    Value made = isMadeAnywhere(value)
-                     ? make(value, layout)
-                     : move(*nearest(value, layout), value, layout);
+    Value made;
+    if (isMadeAnywhere(value)) {
+      made = make(value, layout);
+    } else {
+      makeNearerCopy(value, layout);
+      made = move(*nearest(value, layout), value, layout);
+    }
     remember(value, {layout, made});
     return made;
   }
@@ -676,7 +710,8 @@ private:
   const Mesh &mesh;
   PropagatedLayouts wanted;
   llvm::DenseMap<Operation *, FactorAxes> planned;
-  std::optional<ValueLayouts> copies;
+  ValueLayouts copies;
+  bool keepsOnlyCopies;
   const Prices *prices;
   double runs = 1; // of what is being written
   Block *entry;

@@ -79,9 +79,12 @@ struct PropagatedLayouts {
 struct LayoutPlan {
   PropagatedLayouts layouts;
   llvm::DenseMap<mlir::Operation *, FactorAxes> axes;
-  /// Where set, the only second layout of a value that stays for several
-  /// readers; else whatever one of them has had it moved to.
-  std::optional<ValueLayouts> copies = std::nullopt;
+  /// Second layouts of values, from which readers have them where that takes
+  /// less time.
+  ValueLayouts copies = ValueLayouts();
+  /// Whether these alone stay for further readers, and not whatever one of them
+  /// has had a value moved to.
+  bool keepsOnlyCopies = false;
 };
 
 /// A state argument and the result that replaces it get the same layout; both
