@@ -103,6 +103,9 @@ lower(const double *row, double kept, double *columns, size_t count) {
 /// with the problem alone.
 static constexpr int leastPasses = 32;
 
+/// A label that costs so many bounds is in no choice worth having.
+static constexpr double mostOfBound = 64;
+
 /// A number takes about as long as three of the search.
 static constexpr int64_t effortPerNumber = 3;
 
@@ -171,10 +174,12 @@ void ShardingBound::pass(bool forwards) {
              rows[2 * groups.edges[link.edge].table + (link.isFirst ? 0 : 1)],
              back, on);
       // A number that all messages of an edge share is moved back, so that the
-      // messages stay small.
+      // messages stay small. One to a label without a permitted partner would
+      // be huge, and leave no digits for the others.
       const double shared = *std::min_element(on.begin(), on.end());
+      const double most = mostOfBound * std::max(1.0, std::fabs(best.bound));
       for (double &message : on)
-        message -= shared;
+        message = std::min(message - shared, most);
       for (double &message : back)
         message += shared;
     }
@@ -231,7 +236,7 @@ std::vector<double> ShardingBound::excess() const {
   return excess;
 }
 
-void ShardingBound::improve(int64_t mostEffort, double above) {
+void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
   const int64_t end = effort + mostEffort;
   // Messages alone until they settle, then prices with them.
   auto bothWays = [&] {
@@ -250,7 +255,7 @@ void ShardingBound::improve(int64_t mostEffort, double above) {
   for (double before = best.bound; effort < end; before = best.bound) {
     for (int i = 0; i < 8; ++i)
       bothWays();
-    if (!keepBetter() || best.bound - before < 1e-4 * (above - before))
+    if (!keepBetter() || best.bound - before < 1e-4 * (above.value_or(2 * before) - before))
       break;
   }
   if (groups.rows.empty()) {
@@ -265,10 +270,11 @@ void ShardingBound::improve(int64_t mostEffort, double above) {
     return;
   }
   // Steps lead to a cost that the bound may reach. Where a known cost is far
-  // away they are too long, so in turn they lead to a little above the bound.
+  // away they are too long, so in turn they lead to a little above the bound;
+  // where none is known, to far above it.
   std::vector<double> direction = excess();
   double length = 0.5;
-  bool isNear = above > 1.2 * best.bound;
+  bool isNear = !above || *above > 1.2 * best.bound;
   int worse = 0;
   while (effort < end) {
     std::vector<double> step = direction;
@@ -280,7 +286,8 @@ void ShardingBound::improve(int64_t mostEffort, double above) {
     }
     if (square <= 0)
       break;
-    const double target = isNear ? std::min(above, 1.05 * best.bound) : above;
+    const double far = above.value_or(1.5 * best.bound);
+    const double target = isNear ? std::min(far, 1.05 * best.bound) : far;
     const double scale =
         length * std::max(target - best.bound, 1e-4 * target) / square;
     std::vector<double> prices = best.prices;

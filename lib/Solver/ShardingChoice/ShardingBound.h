@@ -20,8 +20,9 @@ public:
   explicit ShardingBound(const ShardingGroups &groups);
 
   /// Looks at about `effort` numbers of tables. `above` is a cost that the
-  /// bound cannot exceed; steps are of the length that would reach it.
-  void improve(int64_t effort, double above);
+  /// bound cannot exceed, if one is known; steps are of the length that would
+  /// reach it.
+  void improve(int64_t effort, std::optional<double> above);
 
   /// The bound as it is, but for rounding.
   double bound() const { return best.bound; }

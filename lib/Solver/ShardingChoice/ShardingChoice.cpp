@@ -147,8 +147,9 @@ ShardingSolution tenon::solver::solveSharding(const ShardingProblem &problem,
   ShardingSearch first(groups, bound, options.seed);
   first.start(fewestBytes(groups));
   first.run(effort / 50);
-  const double above = first.best() ? double(first.best()->cost)
-                                    : std::max(1.0, 2 * bound.bound());
+  std::optional<double> above;
+  if (first.best())
+    above = double(first.best()->cost);
   bound.improve(effort * 2 / 5, above);
 
   ShardingSearch search(groups, bound, options.seed);

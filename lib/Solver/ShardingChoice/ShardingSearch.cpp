@@ -184,6 +184,9 @@ void ShardingSearch::priceRegion(const std::vector<int32_t> &region) {
   }
 }
 
+/// Of the bound.
+static constexpr double closeEnough = 1e-6;
+
 void ShardingSearch::run(int64_t effort) {
   if (groups.groups.empty())
     return;
@@ -192,8 +195,11 @@ void ShardingSearch::run(int64_t effort) {
   const auto besides = static_cast<int64_t>(groups.rows.size()) + 100;
   int fitting = 0, exceeding = 0;
   for (int64_t spent = 0; spent < effort; spent = elimination.effort - begin) {
-    // Costs are whole numbers: none can be between.
-    if (cheapest && double(cheapest->cost) < bound.bound() + 0.99)
+    // Costs are whole numbers: none can be between. What is left of a bound is
+    // often nothing but rounding.
+    if (cheapest &&
+        double(cheapest->cost) <
+            bound.bound() + std::max(0.99, closeEnough * bound.bound()))
       return;
     elimination.effort += besides;
     const std::vector<int32_t> region = drawRegion();
