@@ -72,10 +72,11 @@ NONE: tuple[tuple[str, str], ...] = ()
 
 @dataclass(frozen=True)
 class Case:
-    """A step of the generator at a size, and what people cut of it along `model`."""
+    """A step of the generator at a size, and what people cut of it along `model`, which has to divide the heads of attention."""
 
     step: str
     size: dict[str, Any]
+    heads: int = 0
     megatron: tuple[tuple[str, str], ...] = NONE
     experts: tuple[tuple[str, str], ...] = NONE
 
@@ -83,13 +84,13 @@ class Case:
 LLAMA_HALF = {"vocab": 65536, "d": 896, "layers": 24, "heads": 16, "kv": 8, "ff": 4864}
 LLAMA_8 = {"vocab": 128256, "d": 4096, "layers": 32, "heads": 32, "kv": 8, "ff": 14336}
 CASES = {
-    "MLP": Case("01_mlp", {"B": 4096}, PERCEPTRON),
-    "attention blocks": Case("04_chargpt", {"B": 128, "T": 64}, TRANSFORMER),
-    "GPT-2 124M": Case("05_gpt2_124m", {"B": 64, "T": 1024}, TRANSFORMER),
-    "Llama 0.5B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_HALF}, TRANSFORMER),
-    "Llama 8B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_8}, TRANSFORMER),
-    "ViT-Tiny": Case("10_vit_tiny", {"B": 256}, TRANSFORMER),
-    "MoE": Case("11_moe", {"B": 64, "T": 64}, HEADS, EXPERTS),
+    "MLP": Case("01_mlp", {"B": 4096}, 0, PERCEPTRON),
+    "attention blocks": Case("04_chargpt", {"B": 128, "T": 64}, 4, TRANSFORMER),
+    "GPT-2 124M": Case("05_gpt2_124m", {"B": 64, "T": 1024}, 12, TRANSFORMER),
+    "Llama 0.5B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_HALF}, 8, TRANSFORMER),
+    "Llama 8B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_8}, 8, TRANSFORMER),
+    "ViT-Tiny": Case("10_vit_tiny", {"B": 256}, 3, TRANSFORMER),
+    "MoE": Case("11_moe", {"B": 64, "T": 64}, 4, HEADS, EXPERTS),
     "ResNet-18": Case("03_resnet18", {"B": 256}),
 }
 
@@ -146,8 +147,8 @@ def plans_of_people(case: Case, arguments: list[Argument], mesh: str) -> Iterato
     yield "fully sharded", data + [line for a in state if (line := a.cut(everyone, ranks))]
     if case.experts:
         yield "experts", data + by_name(arguments, case.experts, everyone)
-    if case.megatron:
-        # On one axis all ranks cut the parameters.
+    # On one axis all ranks cut the parameters.
+    if case.megatron and case.heads % sizes.get("model", ranks) == 0:
         axis = "model" if "model" in sizes else axes
         cut = [line.replace("model", axis) for line in by_name(arguments, case.megatron, axis)]
         yield "Megatron", (batch_lines(arguments, "data") if "model" in sizes else []) + cut
@@ -214,35 +215,33 @@ class Compiler:
 
 
 def measure(compiler: Compiler, names: list[str], known: set[tuple[str, str, float]], write: Callable[[dict[str, Any]], None]) -> None:
-    """All meshes and shares of the named steps."""
-    for name in names:
-        for mesh in MESHES:
-            if all((name, mesh, share) in known for share in SHARES):
-                continue
-            text = compiler.export(name)
-            arguments = compiler.arguments(text)
-            plans = dict(plans_of_people(CASES[name], arguments, mesh))
-            followed = {}
-            for plan, lines in plans.items():
-                file = compiler.scratch / f"{plan.replace(' ', '-')}.txt"
-                file.write_text("\n".join(lines) + "\n")
-                followed[plan] = compiler.price(text, mesh, str(file), None)
-            alone = followed["data parallel"]
-            assert alone
-            for share in SHARES:
-                if (name, mesh, share) in known:
-                    continue
-                budget = int(alone["peak_bytes"] * share)
-                line: dict[str, Any] = {"step": name, "mesh": mesh, "share": share, "budget": budget, "plans": {}}
-                line["chosen"] = compiler.price(text, mesh, "solve", budget)
-                # Where the bound proves that no plan is better, none of people is, whatever is chosen beside its lines.
-                proved = line["chosen"] and line["chosen"]["gap"] <= PROVED
-                for plan in plans:
-                    file = compiler.scratch / f"{plan.replace(' ', '-')}.txt"
-                    best = None if proved else compiler.price(text, mesh, f"solve:{file}", budget)
-                    line["plans"][plan] = {"solved": best, "followed": followed[plan]}
-                write(line)
-                print(f"{name} {mesh} {share}: {line['chosen'] and line['chosen']['seconds'] * 1e3}", file=sys.stderr, flush=True)
+    """All meshes and shares of the named steps; the largest shares first."""
+    for share in SHARES:
+        for name in names:
+            for mesh in MESHES:
+                if (name, mesh, share) not in known:
+                    write(measure_row(compiler, name, mesh, share))
+
+
+def measure_row(compiler: Compiler, name: str, mesh: str, share: float) -> dict[str, Any]:
+    """What is chosen, and what people's plans take."""
+    text = compiler.export(name)
+    plans = dict(plans_of_people(CASES[name], compiler.arguments(text), mesh))
+    files = {}
+    for plan, lines in plans.items():
+        files[plan] = compiler.scratch / f"{plan.replace(' ', '-')}.txt"
+        files[plan].write_text("\n".join(lines) + "\n")
+    followed = {plan: compiler.price(text, mesh, str(file), None) for plan, file in files.items()}
+    alone = followed["data parallel"]
+    assert alone
+    budget = int(alone["peak_bytes"] * share)
+    chosen = compiler.price(text, mesh, "solve", budget)
+    # Where the bound proves that no plan is better, none of people is, whatever is chosen beside its lines.
+    proved = chosen and chosen["gap"] <= PROVED
+    solved = {plan: None if proved else compiler.price(text, mesh, f"solve:{file}", budget) for plan, file in files.items()}
+    print(f"{name} {mesh} {share}: {chosen and chosen['seconds'] * 1e3}", file=sys.stderr, flush=True)
+    prices = {plan: {"solved": solved[plan], "followed": followed[plan]} for plan in plans}
+    return {"step": name, "mesh": mesh, "share": share, "budget": budget, "plans": prices, "chosen": chosen}
 
 
 def best_of_people(line: dict[str, Any]) -> tuple[str, float] | None:
