@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -200,7 +201,62 @@ void PointEmitter::levelPopped() {
     });
 }
 
+/// What a comparison of places with a number gives at all points that `indices`
+/// may be; nothing if it is not known.
+static std::optional<bool> knownComparison(Value predicate,
+                                           const Indices &indices,
+                                           IndexAlgebra &algebra) {
+  auto compare = predicate.getDefiningOp<stablehlo::CompareOp>();
+  auto places = compare ? compare.getLhs().getDefiningOp<stablehlo::IotaOp>()
+                        : stablehlo::IotaOp();
+  DenseElementsAttr numbers;
+  if (!places || !matchPattern(compare.getRhs(), m_Constant(&numbers)) ||
+      !numbers.isSplat())
+    return std::nullopt;
+  auto type = dyn_cast<IntegerType>(elementOf(places.getOutput()));
+  if (!type || type.getWidth() > 64)
+    return std::nullopt;
+  const auto [low, high] = algebra.range(indices[places.getIotaDimension()]);
+  const APInt splat = numbers.getSplatValue<APInt>();
+  // Nobody has to know whether there is a sign.
+  if (splat.isNegative() || !llvm::isUIntN(type.getWidth() - 1, high))
+    return std::nullopt;
+  const auto number = int64_t(splat.getZExtValue());
+  auto unless = [](bool holds, bool never) -> std::optional<bool> {
+    return holds || never ? std::optional(holds) : std::nullopt;
+  };
+  using Direction = stablehlo::ComparisonDirection;
+  switch (compare.getComparisonDirection()) {
+  case Direction::LT:
+    return unless(high < number, low >= number);
+  case Direction::LE:
+    return unless(high <= number, low > number);
+  case Direction::GT:
+    return unless(low > number, high <= number);
+  case Direction::GE:
+    return unless(low >= number, high < number);
+  case Direction::EQ:
+    return unless(low == number && high == number,
+                  number < low || number > high);
+  case Direction::NE:
+    return unless(number < low || number > high,
+                  low == number && high == number);
+  }
+  return std::nullopt;
+}
+
 Element PointEmitter::pointwise(Operation *op, const Indices &indices) {
+  if (std::optional<bool> known =
+          knownComparison(op->getResult(0), indices, algebra))
+    return {levels.emitAt(0,
+                          [&](OpBuilder &b) {
+                            return numberOfType(b, loc, b.getI1Type(), *known);
+                          }),
+            0};
+  if (auto select = dyn_cast<stablehlo::SelectOp>(op))
+    if (std::optional<bool> known =
+            knownComparison(select.getPred(), indices, algebra))
+      return at(*known ? select.getOnTrue() : select.getOnFalse(), indices);
   SmallVector<Element> operands;
   bool anyVector = false;
   unsigned level = 0;
