@@ -80,6 +80,11 @@ Buffer GpuKernelBuilder::sharedMemory(int64_t elements, Type elementType) {
 
 void GpuKernelBuilder::awaitBlock() { create<NVVM::Barrier0Op>(); }
 
+void GpuKernelBuilder::awaitWarp() {
+  create<NVVM::SyncWarpOp>(
+      create<arith::ConstantOp>(builder.getI32IntegerAttr(-1)).getResult());
+}
+
 IndexExpression GpuKernelBuilder::vectorAt(const IndexExpression &first,
                                            int64_t extent) {
   if (algebra.lanes == 1)

@@ -64,6 +64,8 @@ public:
   /// What threads of the block have written is there behind it. All of them
   /// have to come by.
   void awaitBlock();
+  /// The same of the threads of the warp.
+  void awaitWarp();
   /// The value of another thread of the warp, all of whose threads have to come
   /// by: `distance` further on, or, for 0, the first one of its `group`, a
   /// power of two.

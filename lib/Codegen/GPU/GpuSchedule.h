@@ -98,6 +98,26 @@ public:
                     llvm::StringRef name, unsigned variant) const override;
 };
 
+class WarpRowSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "rows"; }
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
+class BlockRowSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "rows"; }
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
 class RowSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;

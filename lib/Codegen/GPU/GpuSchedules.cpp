@@ -14,6 +14,8 @@ GpuSchedules::GpuSchedules(const GpuTarget &target)
     : instructions(std::make_unique<GpuInstructions>(target)) {
   owned.push_back(std::make_unique<TransposeSchedule>(*instructions));
   owned.push_back(std::make_unique<ElementwiseSchedule>(*instructions));
+  owned.push_back(std::make_unique<WarpRowSchedule>(*instructions));
+  owned.push_back(std::make_unique<BlockRowSchedule>(*instructions));
   owned.push_back(std::make_unique<RowSchedule>(*instructions));
   owned.push_back(std::make_unique<ColumnSchedule>(*instructions));
   owned.push_back(std::make_unique<TensorAttentionSchedule>(*instructions));

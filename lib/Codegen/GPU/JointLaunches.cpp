@@ -23,7 +23,7 @@ static constexpr int64_t fewBlocks = 128;
 
 /// Each block of a launch has the shared memory of all its kernels. So much of
 /// it for a thread keeps no block off a multiprocessor.
-static constexpr int64_t mostSharedBytesPerThread = 64;
+static constexpr int64_t mostSharedBytesPerThread = 128;
 
 JointLaunches::JointLaunches(
     ArrayRef<func::FuncOp> distinct,

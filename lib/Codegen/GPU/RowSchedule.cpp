@@ -20,13 +20,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuSchedule.h"
+#include "RowKernel.h"
 
 #include "tenon/Analysis/Shapes.h"
-#include "tenon/Codegen/Loops/ReduceTree.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -80,13 +78,11 @@ private:
   }
 };
 
-class RowKernel : GpuKernelBuilder {
+class GroupRowKernel : RowKernel {
 public:
-  RowKernel(const KernelSource &source, func::FuncOp function,
-            const LaunchShape &launch, const GpuInstructions &instructions)
-      : GpuKernelBuilder(source, function, launch, instructions),
-        tiling(source), plan(source.kernel.passes()),
-        space(*source.kernel.space()) {
+  GroupRowKernel(const KernelSource &source, func::FuncOp function,
+                 const LaunchShape &launch, const GpuInstructions &instructions)
+      : RowKernel(source, function, launch, instructions), tiling(source) {
     algebra.lanes = tiling.lanes;
     lane = algebra.mod(thread, tiling.group);
     IndexExpression number =
@@ -99,55 +95,31 @@ public:
   }
 
 private:
-  bool isFull(unsigned result) {
-    return source.kernel.isFull(resultValue(result));
-  }
   /// The pass in which a result of the space is written.
   unsigned passOf(unsigned result) {
     return tiling.holdsRow() ? source.kernel.level(resultValue(result))
                              : passes - 1;
   }
-  /// The index of `value`, which has the space's shape, at a point of the row.
-  Indices indicesIn(Value value, ArrayRef<IndexExpression> reduced) {
-    return withUnitDimensions(shapeOf(value),
-                              mergeIndices(space, row, reduced));
-  }
 
   void emitRow() {
-    passes = plan.reductions.size();
-    for (unsigned i = 0; i < results.size(); ++i)
-      if (isFull(i))
-        passes = std::max(passes, source.kernel.level(resultValue(i)) + 1);
     for (unsigned pass = 0; pass < passes; ++pass)
       emitPass(pass);
-    if (llvm::all_of(llvm::seq<unsigned>(results.size()),
-                     [&](unsigned i) { return isFull(i); }))
+    if (areAllFull())
       return;
     // Other lanes may still read what one of them overwrites.
     if (llvm::any_of(llvm::seq(source.body->getNumArguments()),
                      [&](unsigned operand) { return isWritten(operand); }))
-      create<NVVM::SyncWarpOp>(
-          create<arith::ConstantOp>(builder.getI32IntegerAttr(-1)).getResult());
-    ifBelow(lane, 1, [&](const IndexExpression &) {
-      for (unsigned i = 0; i < results.size(); ++i) {
-        if (isFull(i))
-          continue;
-        Indices indices = withUnitDimensions(results[i].shape, row);
-        storeResult(i, indices, points.at(resultValue(i), indices));
-      }
-    });
+      awaitWarp();
+    ifBelow(lane, 1, [&](const IndexExpression &) { storeOfRow(); });
   }
 
   void emitPass(unsigned pass) {
-    SmallVector<Combiner> combiners;
-    if (pass < plan.reductions.size())
-      for (stablehlo::ReduceOp reduce : plan.reductions[pass])
-        combiners.emplace_back(reduce);
-    bool writes =
-        llvm::any_of(llvm::seq<unsigned>(results.size()), [&](unsigned i) {
-          return isFull(i) && passOf(i) == pass;
-        });
-    if (combiners.empty() && !writes)
+    SmallVector<Combiner> combiners = combinersOf(pass);
+    SmallVector<unsigned> written;
+    for (unsigned i = 0; i < results.size(); ++i)
+      if (isFull(i) && passOf(i) == pass)
+        written.push_back(i);
+    if (combiners.empty() && written.empty())
       return;
     Values sums;
     for (const Combiner &combiner : combiners)
@@ -155,17 +127,19 @@ private:
                   points.asVector({combiner.start(*this).front(), 0}));
     sums = forSpace(space.outerReduced(), sums,
                     [&](const Indices &outer, ValueRange carried) {
-                      return emitRun(pass, outer, combiners, carried);
+                      return emitRun(written, outer, combiners, carried);
                     });
     for (auto [i, combiner] : llvm::enumerate(combiners))
       combiner.provide(
-          *this, {collapse(combiner, ArrayRef(sums).slice(i * tiling.vectors,
-                                                          tiling.vectors))});
+          *this,
+          {collapse(combiner,
+                    ArrayRef(sums).slice(i * tiling.vectors, tiling.vectors),
+                    tiling.lanes, tiling.group, tiling.places)});
   }
 
   /// The run of reduced dimensions at the end. Sums are by reduction, then by
   /// vector.
-  Values emitRun(unsigned pass, ArrayRef<IndexExpression> outer,
+  Values emitRun(ArrayRef<unsigned> written, ArrayRef<IndexExpression> outer,
                  ArrayRef<Combiner> combiners, ValueRange carried) {
     Values sums(carried);
     auto emitVector = [&](const IndexExpression &position,
@@ -173,7 +147,7 @@ private:
       Indices reduced(outer.begin(), outer.end());
       llvm::append_range(
           reduced, algebra.delinearize(position, space.trailingReduced()));
-      emitVectorAt(pass, reduced, combiners, own);
+      emitVectorAt(written, reduced, combiners, own);
     };
     for (int64_t vector = 0; vector < tiling.vectors; ++vector) {
       Values own;
@@ -212,88 +186,32 @@ private:
 
   /// All that happens at a vector. Everything is read before anything is
   /// stored.
-  void emitVectorAt(unsigned pass, ArrayRef<IndexExpression> reduced,
+  void emitVectorAt(ArrayRef<unsigned> written,
+                    ArrayRef<IndexExpression> reduced,
                     ArrayRef<Combiner> combiners, MutableArrayRef<Value> sums) {
-    auto at = [&](Value value) {
-      return points.at(value, indicesIn(value, reduced));
-    };
-    SmallVector<Element> inputs, outputs;
+    SmallVector<Element> inputs;
     for (const Combiner &combiner : combiners)
-      inputs.push_back(at(combiner.inputs.front()));
-    auto isWritten = [&](unsigned i) { return isFull(i) && passOf(i) == pass; };
-    for (unsigned i = 0; i < results.size(); ++i)
-      outputs.push_back(isWritten(i) ? at(resultValue(i)) : Element());
-    for (unsigned i = 0; i < results.size(); ++i)
-      if (isWritten(i))
-        storeResult(i, indicesIn(resultValue(i), reduced), outputs[i]);
+      inputs.push_back(at(combiner.inputs.front(), reduced));
+    storeFull(written, reduced);
     for (auto [combiner, input, sum] : llvm::zip(combiners, inputs, sums))
       sum = combiner.combine(*this, {sum}, {points.asVector(input)}).front();
   }
 
-  //===--------------------------------------------------------------------===//
-  // Places to one value
-  //===--------------------------------------------------------------------===//
-
-  /// The sums of all places to one value, in all lanes. Place p is element p
-  /// mod V of vector p / V, vectors are dealt out to the group in turn.
-  Value collapse(const Combiner &combiner, ArrayRef<Value> sums) {
-    Values elements;
-    for (Value sum : sums)
-      for (int64_t i = 0; i < tiling.lanes; ++i)
-        elements.push_back(
-            tiling.lanes == 1 ? sum : Value(create<vector::ExtractOp>(sum, i)));
-    const int64_t ofVectors = tiling.group * tiling.lanes;
-    // Sums of places that others have taken in are not used any more.
-    auto joinWith = [&](int64_t distance) {
-      Values joined;
-      for (auto [i, element] : llvm::enumerate(elements)) {
-        Value other;
-        if (distance >= tiling.lanes && distance < ofVectors)
-          other = fromLane(element, distance / tiling.lanes, tiling.group);
-        else if (size_t place = i + std::min(distance, tiling.lanes);
-                 place < elements.size())
-          other = elements[place];
-        joined.push_back(other ? combiner.join(*this, element, other)
-                               : element);
-      }
-      elements = joined;
-    };
-    auto keep = [&](int64_t count) {
-      if (int64_t(elements.size()) > count)
-        elements.resize(count);
-    };
-    // ((a0 a1) (a2 a3)), or ((a0 a1) a2): where there is no a3, lanes hold a
-    // number that changes nothing.
-    for (int64_t distance = reductionChunk; distance < tiling.places;
-         distance *= 2)
-      joinWith(distance);
-    keep(tiling.lanes);
-    for (int64_t distance = reductionChunk / 2; distance > 0; distance /= 2) {
-      joinWith(distance);
-      keep(distance);
-    }
-    return fromLane(elements.front(), 0, tiling.group);
-  }
-
   const RowTiling tiling;
-  const RowPasses plan;
-  unsigned passes = 0;
-  const ReductionSpace &space;
   IndexExpression lane;
   /// The lane's first vector, one variable for all passes: what is computed at
   /// an index is known by it.
   IndexExpression first;
-  Indices row;
 };
 
 } // namespace
 
+bool areHeldByLanes(const KernelSource &source) {
+  return RowTiling(source).holdsRow();
+}
+
 bool RowSchedule::accepts(const KernelSource &source) const {
-  return source.kernelClass == KernelClass::row &&
-         llvm::all_of(source.kernel.reductions(),
-                      [](stablehlo::ReduceOp reduce) {
-                        return Combiner(reduce).isSimple();
-                      });
+  return isRowKernel(source);
 }
 
 LaunchShape RowSchedule::launchShape(const KernelSource &source) const {
@@ -304,7 +222,7 @@ LaunchShape RowSchedule::launchShape(const KernelSource &source) const {
 
 EmittedLoops RowSchedule::emit(const KernelSource &source, ModuleOp module,
                                StringRef name, unsigned) const {
-  return emitAs<RowKernel>(source, module, name);
+  return emitAs<GroupRowKernel>(source, module, name);
 }
 
 } // namespace tenon::codegen

@@ -131,6 +131,12 @@ Combiner::Combiner(Region &region, ValueRange inputs, ValueRange initialValues,
     : inputs(inputs), initialValues(initialValues), results(results),
       region(&region), operation(commutativeOperation(region)) {}
 
+bool Combiner::isOrderFree() const {
+  return isSimple() &&
+         (!isa<FloatType>(accumulatorType(0)) ||
+          isa<stablehlo::MaximumOp, stablehlo::MinimumOp>(operation));
+}
+
 Type Combiner::accumulatorType(unsigned i) const {
   Type element = elementOf(inputs[i]);
   return isSimple() ? computeType(element) : valueType(element);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
+#include <tuple>
 
 using namespace tenon;
 
@@ -56,6 +57,103 @@ TEST(PtxSchedules, Rows) {
     }
 }
 
+/// Two sums in one pass, results of the row and of its elements, one of them
+/// over an operand.
+std::string norm(int64_t rows, int64_t length, const std::string &type) {
+  return fill(
+      R"(
+    func.func private @kernel(%x: tensor<SHAPExTYPE>, %g: tensor<LENGTHxf32>, %r: tensor<SHAPExTYPE>) -> (tensor<SHAPExTYPE>, tensor<ROWSxf32>, tensor<SHAPExTYPE>) attributes {exec.in_place = array<i64: 2, -1, -1>} {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %w = stablehlo.convert %x : (tensor<SHAPExTYPE>) -> tensor<SHAPExf32>
+      %0 = stablehlo.multiply %w, %w : tensor<SHAPExf32>
+      %1 = stablehlo.reduce(%w init: %z) applies stablehlo.add across dimensions = [1] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+      %2 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+      %3 = stablehlo.multiply %1, %1 : tensor<ROWSxf32>
+      %4 = stablehlo.subtract %2, %3 : tensor<ROWSxf32>
+      %5 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<ROWSxf32>) -> tensor<SHAPExf32>
+      %6 = stablehlo.subtract %w, %5 : tensor<SHAPExf32>
+      %7 = stablehlo.broadcast_in_dim %g, dims = [1] : (tensor<LENGTHxf32>) -> tensor<SHAPExf32>
+      %8 = stablehlo.multiply %6, %7 : tensor<SHAPExf32>
+      %9 = stablehlo.convert %8 : (tensor<SHAPExf32>) -> tensor<SHAPExTYPE>
+      %10 = stablehlo.add %r, %x : tensor<SHAPExTYPE>
+      return %10, %4, %9 : tensor<SHAPExTYPE>, tensor<ROWSxf32>, tensor<SHAPExTYPE>
+    })",
+      {{"SHAPEx", std::to_string(rows) + "x" + std::to_string(length) + "x"},
+       {"ROWSx", std::to_string(rows) + "x"},
+       {"LENGTH", std::to_string(length)},
+       {"TYPE", type}});
+}
+
+/// The loss of rows of logits, of which the first `words` count, and its
+/// gradient over them.
+std::string loss(int64_t rows, int64_t length, int64_t words) {
+  return fill(
+      R"(
+    func.func private @kernel(%x: tensor<SHAPExbf16>, %i: tensor<ROWSxi32>) -> (tensor<ROWSxf32>, tensor<SHAPExbf16>) attributes {exec.in_place = array<i64: -1, 0>} {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %m = stablehlo.constant dense<0xff800000> : tensor<f32>
+      %c = stablehlo.constant dense<WORDS> : tensor<SHAPExi32>
+      %0 = stablehlo.iota dim = 1 : tensor<SHAPExi32>
+      %1 = stablehlo.compare LT, %0, %c, SIGNED : (tensor<SHAPExi32>, tensor<SHAPExi32>) -> tensor<SHAPExi1>
+      %2 = stablehlo.convert %x : (tensor<SHAPExbf16>) -> tensor<SHAPExf32>
+      %3 = stablehlo.broadcast_in_dim %m, dims = [] : (tensor<f32>) -> tensor<SHAPExf32>
+      %4 = stablehlo.select %1, %2, %3 : tensor<SHAPExi1>, tensor<SHAPExf32>
+      %5 = stablehlo.reduce(%4 init: %m) applies stablehlo.maximum across dimensions = [1] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+      %6 = stablehlo.broadcast_in_dim %5, dims = [0] : (tensor<ROWSxf32>) -> tensor<SHAPExf32>
+      %7 = stablehlo.subtract %2, %6 : tensor<SHAPExf32>
+      %8 = stablehlo.exponential %7 : tensor<SHAPExf32>
+      %9 = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<f32>) -> tensor<SHAPExf32>
+      %10 = stablehlo.select %1, %8, %9 : tensor<SHAPExi1>, tensor<SHAPExf32>
+      %11 = stablehlo.reduce(%10 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+      %12 = stablehlo.broadcast_in_dim %11, dims = [0] : (tensor<ROWSxf32>) -> tensor<SHAPExf32>
+      %13 = stablehlo.divide %8, %12 : tensor<SHAPExf32>
+      %14 = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<ROWSxi32>) -> tensor<SHAPExi32>
+      %15 = stablehlo.compare EQ, %0, %14, SIGNED : (tensor<SHAPExi32>, tensor<SHAPExi32>) -> tensor<SHAPExi1>
+      %o = stablehlo.constant dense<-1.0> : tensor<SHAPExf32>
+      %16 = stablehlo.select %15, %o, %9 : tensor<SHAPExi1>, tensor<SHAPExf32>
+      %17 = stablehlo.add %13, %16 : tensor<SHAPExf32>
+      %18 = stablehlo.select %1, %17, %9 : tensor<SHAPExi1>, tensor<SHAPExf32>
+      %19 = stablehlo.convert %18 : (tensor<SHAPExf32>) -> tensor<SHAPExbf16>
+      %20 = stablehlo.log %11 : tensor<ROWSxf32>
+      return %20, %19 : tensor<ROWSxf32>, tensor<SHAPExbf16>
+    })",
+      {{"SHAPEx", std::to_string(rows) + "x" + std::to_string(length) + "x"},
+       {"ROWSx", std::to_string(rows) + "x"},
+       {"WORDS", std::to_string(words)}});
+}
+
+/// A warp has a row: all rows of its block or not, and vectors in two pieces or
+/// in one.
+TEST(PtxSchedules, RowsOfWarps) {
+  for (auto [rows, length, type] :
+       {std::tuple(17, 768, "bf16"), std::tuple(8, 1536, "bf16"),
+        std::tuple(3, 1280, "f32"), std::tuple(5, 768, "f16")}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(length) + " " +
+                 type);
+    compareFast(norm(rows, length, type));
+    compareFast(softmax(rows, length, type));
+  }
+}
+
+/// A block has a row: whole rounds alone and with a rest, one or several, and
+/// a limit in the rest, in a whole round and behind the end.
+TEST(PtxSchedules, RowsOfBlocks) {
+  for (auto [rows, length, type] :
+       {std::tuple(3, 4096, "bf16"), std::tuple(2, 4096 * 5 + 64, "bf16"),
+        std::tuple(2, 2048 * 3, "f32"), std::tuple(2, 2048 + 192, "f32")}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(length) + " " +
+                 type);
+    compareFast(norm(rows, length, type));
+    compareFast(softmax(rows, length, type));
+  }
+  for (auto [length, words] :
+       {std::pair(4096 + 1152, 4096 + 1105), std::pair(4096 * 5, 4097),
+        std::pair(4096 * 2 + 64, 4096 * 2 + 64), std::pair(4096, 4000)}) {
+    SCOPED_TRACE(std::to_string(length) + " " + std::to_string(words));
+    compareFast(loss(2, length, words), {{1, words}});
+  }
+}
+
 /// Several results, one of them per row, over dimensions on both sides.
 TEST(PtxSchedules, RowsOfSeveralDimensions) {
   for (const char *last : {"64", "20", "7"})
@@ -78,7 +176,7 @@ TEST(PtxSchedules, RowsOfSeveralDimensions) {
 /// leaves that what it needs: rows are held in registers, or all results are
 /// written in the last pass.
 TEST(PtxSchedules, RowsThatOverwriteEarly) {
-  for (const char *length : {"64", "83", "4160"})
+  for (const char *length : {"64", "83", "768", "1280", "4160"})
     for (const char *type : {"f32", "bf16"}) {
       SCOPED_TRACE(std::string(length) + " " + type);
       compareFast(
@@ -226,12 +324,24 @@ TEST(PtxSchedules, Gathers) {
               {{1, 11}});
 }
 
+/// Of rows that a warp holds no byte is read twice.
+TEST(PtxSchedules, WarpsReadRowsOnce) {
+  BothTargets both(softmax(64, 768, "bf16"), Subnormals::flush, "sm_90");
+  both.compare(3, "forward");
+  EXPECT_EQ(both.counters.globalBytes, 64u * 768 * 2 * 2);
+  expectGoodAccesses(norm(64, 1280, "f32"));
+}
+
 TEST(PtxSchedules, AccessesAreWide) {
   for (const char *type : {"f32", "bf16"}) {
     SCOPED_TRACE(type);
     {
       SCOPED_TRACE("rows in registers");
       expectGoodAccesses(softmax(64, 768, type));
+    }
+    {
+      SCOPED_TRACE("rows of blocks");
+      expectGoodAccesses(softmax(2, 4096 * 3 + 1152, type));
     }
     {
       SCOPED_TRACE("columns");

@@ -54,6 +54,8 @@ public:
   /// A single commutative operation: order (b) if the last dimension is
   /// reduced.
   bool isSimple() const { return operation != nullptr; }
+  /// Whether any order of a simple reduction gives the same bits.
+  bool isOrderFree() const;
   mlir::ValueRange inputs, initialValues, results;
 
   /// The type accumulators of input `i` have: f32 for 16-bit floats in simple
