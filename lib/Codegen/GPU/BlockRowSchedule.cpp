@@ -8,7 +8,8 @@
 // shared memory (RowStaging.h): one thread per place adds its elements, in
 // their order, while the others compute the next round, which is stored in
 // another part of shared memory. A maximum is the same in any order, so each
-// thread takes that of its own elements.
+// thread takes that of its own elements; such passes, and those that only store,
+// walk the row backward.
 //
 // Rows end with a round that not all threads have a vector in. It is written
 // out apart, so that nothing is asked in whole ones. All results are written in
@@ -132,20 +133,27 @@ private:
       sums.push_back(combiner.start(*this).front());
     if (sums.empty() && walk.written.empty())
       return;
-    // Several rounds at once if nobody waits for them.
-    const bool isFree = walk.placed.empty() && walk.written.empty();
+    // Backward where any order will do: what was read last is in the caches.
+    const bool isBackward = walk.placed.empty();
+    if (isBackward && tiling.rest())
+      sums = emitRest(walk, sums);
+    // Several rounds at once if nothing is stored between them.
+    const bool onlyReads = isBackward && walk.written.empty();
     int64_t done = 0;
-    for (int64_t some : {isFree ? vectorsAtOnce : 1, int64_t(1)}) {
+    for (int64_t some : {onlyReads ? vectorsAtOnce : 1, int64_t(1)}) {
       const int64_t count = (tiling.wholeRounds() - done) / some;
       if (count == 0)
         continue;
-      sums = forRange(count, sums,
-                      [&](const IndexExpression &i, ValueRange carried) {
-                        return emitRounds(walk, i * some + done, some, carried);
-                      });
+      sums = forRange(
+          count, sums, [&](const IndexExpression &i, ValueRange carried) {
+            IndexExpression first = i * some + done;
+            if (isBackward)
+              first = IndexExpression(tiling.wholeRounds() - some) - first;
+            return emitRounds(walk, first, some, carried);
+          });
       done += count * some;
     }
-    if (tiling.rest())
+    if (!isBackward && tiling.rest())
       sums = emitRest(walk, sums);
     for (auto [combiner, sum] : llvm::zip(walk.free, sums))
       combiner.provide(*this, {joinOfBlock(combiner, sum)});
