@@ -47,17 +47,10 @@ constexpr int64_t leastShareOfLoop = 50;
 /// be read are kept in choices that save less memory. One of those is taken if
 /// it is predicted to be quicker by a part of the step, and by at least half of
 /// the part that is kept more. On a GPU, where products take less of a step,
-/// smaller parts are looked for, too, and a seventh of what is kept is enough.
-struct Trade {
-  ArrayRef<int64_t> mostRead;
-  double leastGain, leastGainPerMemory;
-};
+/// smaller parts are looked for, too.
 constexpr int64_t mostRead[] = {4, 2}, mostReadOnGpus[] = {4, 3, 2};
-
-Trade tradeOn(const target::Target &machine) {
-  return machine.isGpu() ? Trade{mostReadOnGpus, 0.005, 0.15}
-                         : Trade{mostRead, 0.01, 0.5};
-}
+constexpr double leastGain = 0.01, leastGainOnGpus = 0.005,
+                 leastGainPerMemory = 0.5;
 
 struct Peak {
   int64_t bytes = 0;
@@ -169,7 +162,8 @@ private:
     RecomputationChoice choice;
     Seconds seconds;
 
-    bool isBetterThan(const Candidate &other, const Trade &trade) const;
+    /// By at least a part of the step.
+    bool isBetterThan(const Candidate &other, double least) const;
   };
   /// The choice that keeps the results of some operations in any case.
   std::optional<Candidate> choose(const llvm::DenseSet<Operation *> &kept);
@@ -301,13 +295,12 @@ llvm::DenseSet<Operation *> PeakCut::readingMoreThan(int64_t most) const {
 }
 
 bool PeakCut::Candidate::isBetterThan(const Candidate &other,
-                                      const Trade &trade) const {
+                                      double least) const {
   const double gained = other.seconds.added() - seconds.added(),
                step = other.seconds.calls + other.seconds.before;
   const double more = double(choice.kept - other.choice.kept) /
                       double(std::max<int64_t>(other.choice.kept, 1));
-  return gained >
-         std::max(trade.leastGain, trade.leastGainPerMemory * more) * step;
+  return gained > std::max(least, leastGainPerMemory * more) * step;
 }
 
 std::optional<PeakCut::Candidate>
@@ -525,11 +518,12 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
   if (!best)
     return 0;
   const llvm::DenseSet<Value> whole = best->choice.copied;
-  const Trade trade = tradeOn(machine);
+  const bool onGpu = machine.isGpu();
   if (best->seconds.areNextToNothing())
-    for (int64_t most : trade.mostRead)
+    for (int64_t most : onGpu ? ArrayRef(mostReadOnGpus) : ArrayRef(mostRead))
       if (std::optional<Candidate> other = choose(readingMoreThan(most));
-          other && other->isBetterThan(*best, trade))
+          other &&
+          other->isBetterThan(*best, onGpu ? leastGainOnGpus : leastGain))
         best = std::move(other);
   // Where kernels of their own for calls take too long, what they would compute
   // at the highest price stays; all of it, if that is not enough.
