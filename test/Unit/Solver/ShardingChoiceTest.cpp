@@ -165,6 +165,29 @@ TEST(ShardingChoice, FindsTheCheapestOfAllChoices) {
   EXPECT_GT(proved, solved * 3 / 4);
 }
 
+/// Prices of a fifth per byte, beside a strategy that is left without a partner
+/// as the only one takes more than the limit.
+TEST(ShardingChoice, ProvesSmallPricesBesideForbiddenPairs) {
+  constexpr int64_t bytes = 10'000'000, step = 200'000;
+  ShardingProblem problem;
+  for (int64_t i = 1; i <= 20; ++i)
+    problem.nodes.push_back({0, 1, {0, i * step}, {bytes, 0}});
+  problem.nodes.push_back({0, 1, {0, 0, 0}, {0, 1000 * bytes, 0}});
+  problem.nodes.push_back({0, 1, {0, 0, 0}, {0, 0, 0}});
+  for (int reader = 0; reader < 2; ++reader)
+    problem.nodes.push_back({0, 1, {0, 0}, {0, 0}});
+  problem.tables = {
+      {1, forbidden, 5, forbidden, 0, forbidden, 7, forbidden, 3},
+      {1, 0, 0, 2, 1, 3}};
+  problem.edges = {{20, 21, 0}, {21, 22, 1}, {21, 23, 1}};
+  problem.limit = 10 * bytes;
+  const ShardingSolution solution = solveSharding(problem, {.effort = 1});
+  ASSERT_TRUE(solution.valid);
+  EXPECT_EQ(solution.cost, 1 + step * (10 * 11 / 2));
+  EXPECT_GE(solution.bound, solution.cost / 100 * 99);
+  EXPECT_EQ(checkSharding(problem, solution), std::nullopt);
+}
+
 TEST(ShardingChoice, SameProblemSameSolution) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const ShardingProblem problem = randomShardings(seed);
