@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Layouts that the compiler chooses, next to those that people write: what a step is predicted to take, and what fits.
 
+    ninja -C build/dev tenon LayoutPrices
     python layouts.py measure OUT.jsonl [--only NAMES] [--build BUILD] [--scratch FOLDER]
     python layouts.py table OUT.jsonl               the table of docs/Benchmarks/Sharding.md
 
 Nothing is run: steps are exported with abstract arrays, cut, checked and priced, on ranks that are GPUs with published rates
-(MACHINE). Each outcome is written as soon as it is known, and what OUT.jsonl holds is not measured again.
+(MACHINE). Each outcome is written as soon as it is known, and what OUT.jsonl holds is not measured again. `tenon compile` asks the
+planner what fits into a budget; here it is the choice itself that keeps within the bytes that it counts (layouts/LayoutPrices.cpp).
 
 A plan of people says how arguments lie: the batch, the parameters and what an optimizer keeps of them. It is priced twice, and
 the better price counts: with everything else following from it (`--sharding=FILE`), and with everything else chosen by the
-compiler (`--sharding=solve:FILE`), which is the best that any plan with these arguments can be. What a rank may hold is a share
-of what it holds under data parallelism, and bytes are those of the problem, copies left out of plans that only follow. Sequence
-parallelism is about activations alone, so it is among the second prices.
+compiler (`--sharding=solve:FILE`), which is the best that any plan with these arguments can be; that is left out where the chosen
+plan is proved to be the best of all. What a rank may hold is a share of what it holds under data parallelism with everything
+following, and bytes are those of the problem, copies left out of plans that only follow. Sequence parallelism is about activations
+alone, so it is among the second prices.
 """
 
 from __future__ import annotations

@@ -176,9 +176,8 @@ TEST(ShardingChoice, ProvesSmallPricesBesideForbiddenPairs) {
   problem.nodes.push_back({0, 1, {0, 0, 0}, {0, 0, 0}});
   for (int reader = 0; reader < 2; ++reader)
     problem.nodes.push_back({0, 1, {0, 0}, {0, 0}});
-  problem.tables = {
-      {1, forbidden, 5, forbidden, 0, forbidden, 7, forbidden, 3},
-      {1, 0, 0, 2, 1, 3}};
+  problem.tables = {{1, forbidden, 5, forbidden, 0, forbidden, 7, forbidden, 3},
+                    {1, 0, 0, 2, 1, 3}};
   problem.edges = {{20, 21, 0}, {21, 22, 1}, {21, 23, 1}};
   problem.limit = 10 * bytes;
   const ShardingSolution solution = solveSharding(problem, {.effort = 1});
