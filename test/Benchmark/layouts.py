@@ -2,7 +2,7 @@
 """Layouts that the compiler chooses, next to those that people write: what a step is predicted to take, and what fits.
 
     ninja -C build/dev tenon LayoutPrices
-    python layouts.py measure OUT.jsonl [--only NAMES] [--build BUILD] [--scratch FOLDER]
+    python layouts.py measure OUT.jsonl [--only NAMES] [--meshes MESH...] [--build BUILD] [--scratch FOLDER]
     python layouts.py table OUT.jsonl               the table of docs/Benchmarks/Sharding.md
 
 Nothing is run: steps are exported with abstract arrays, cut, checked and priced, on ranks that are GPUs with published rates
@@ -217,11 +217,17 @@ class Compiler:
         }
 
 
-def measure(compiler: Compiler, names: list[str], known: set[tuple[str, str, float]], write: Callable[[dict[str, Any]], None]) -> None:
-    """All meshes and shares of the named steps; the largest shares first."""
+def measure(
+    compiler: Compiler,
+    names: list[str],
+    meshes: list[str],
+    known: set[tuple[str, str, float]],
+    write: Callable[[dict[str, Any]], None],
+) -> None:
+    """All shares of the named steps on these meshes; the largest shares first."""
     for share in SHARES:
         for name in names:
-            for mesh in MESHES:
+            for mesh in meshes:
                 if (name, mesh, share) not in known:
                     write(measure_row(compiler, name, mesh, share))
 
@@ -247,36 +253,43 @@ def measure_row(compiler: Compiler, name: str, mesh: str, share: float) -> dict[
     return {"step": name, "mesh": mesh, "share": share, "budget": budget, "plans": prices, "chosen": chosen}
 
 
-def best_of_people(line: dict[str, Any]) -> tuple[str, float] | None:
-    """The quickest of their plans that fits, and its seconds."""
+def best_of_people(line: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """The quickest of their plans that fits, and what it takes."""
     fitting = [
-        (price["seconds"], plan)
+        (plan, price)
         for plan, prices in line["plans"].items()
         for price in prices.values()
         if price and price["peak_bytes"] <= line["budget"]
     ]
-    if not fitting:
-        return None
-    seconds, plan = min(fitting)
-    return plan, seconds
+    return min(fitting, key=lambda each: each[1]["seconds"], default=None)
 
 
 def table(lines: list[dict[str, Any]]) -> str:
     """For docs/Benchmarks/Sharding.md."""
-    text = "| step | mesh | share | GB on a rank | chosen ms | gap % | best of people | ms | ratio | with everything following |\n"
-    text += "|---|---|---:|---:|---:|---:|---|---:|---:|---:|\n"
+    text = "| step | mesh | share | MB on a rank | chosen ms | gap % | MB received | best of people | ms | MB received | ratio |\n"
+    text += "|---|---|---:|---:|---:|---:|---:|---|---:|---:|---:|\n"
     worst = 0.0
-    for line in lines:
+    missed = 0
+    steps, meshes = list(CASES), list(MESHES)
+    for line in sorted(lines, key=lambda each: (steps.index(each["step"]), meshes.index(each["mesh"]), -each["share"])):
         best, chosen = best_of_people(line), line["chosen"]
-        row = [line["step"], line["mesh"], f"{line['share']:.2f}", f"{line['budget'] / 1e9:.2f}"]
-        row += [f"{chosen['seconds'] * 1e3:.2f}", f"{chosen['gap'] * 100:.2f}"] if chosen else ["none found", ""]
-        row += [best[0], f"{best[1] * 1e3:.2f}"] if best else ["none fits", ""]
-        ratio = chosen["seconds"] / best[1] if chosen and best else None
+        row = [line["step"], line["mesh"], f"{line['share']:.2f}", f"{line['budget'] / 1e6:.1f}"]
+        if chosen:
+            row += [f"{chosen['seconds'] * 1e3:.2f}", f"{chosen['gap'] * 100:.2f}", f"{chosen['received_bytes'] / 1e6:.1f}"]
+        else:
+            row += ["none found", "", ""]
+        if best:
+            row += [best[0], f"{best[1]['seconds'] * 1e3:.2f}", f"{best[1]['received_bytes'] / 1e6:.1f}"]
+        else:
+            row += ["none fits", "", ""]
+        ratio = chosen["seconds"] / best[1]["seconds"] if chosen and best else None
         worst = max(worst, ratio or 0)
-        row.append(f"{ratio:.3f}" if ratio else "")
-        row.append(f"{chosen['seconds'] / line['plans'][best[0]]['followed']['seconds']:.3f}" if chosen and best else "")
+        missed += bool(best and not chosen)
+        row.append(f"{ratio:.4f}" if ratio else "")
         text += f"| {' | '.join(row)} |\n"
-    return text + f"\n{len(lines)} rows; the largest ratio is {worst:.4f}.\n"
+    return (
+        text + f"\n{len(lines)} rows; the largest ratio is {worst:.4f}, and in {missed} no choice was found where a plan of people fits.\n"
+    )
 
 
 def main() -> None:
@@ -285,6 +298,7 @@ def main() -> None:
     parser.add_argument("verb", choices=("measure", "table"))
     parser.add_argument("outcomes", type=Path)
     parser.add_argument("--only", default=",".join(CASES), help="names of steps, with commas between them")
+    parser.add_argument("--meshes", nargs="+", default=list(MESHES), choices=MESHES)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev")
     parser.add_argument("--scratch", type=Path, default=Path("/tmp/tenon-layouts"))
     arguments = parser.parse_args()
@@ -299,7 +313,7 @@ def main() -> None:
             out.write(json.dumps(line) + "\n")
             out.flush()
 
-        measure(Compiler(arguments.build, arguments.scratch), arguments.only.split(","), known, write)
+        measure(Compiler(arguments.build, arguments.scratch), arguments.only.split(","), arguments.meshes, known, write)
 
 
 if __name__ == "__main__":
