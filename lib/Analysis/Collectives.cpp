@@ -9,6 +9,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -142,4 +143,10 @@ private:
 std::optional<CollectiveDescription>
 tenon::describeCollective(Operation *op, std::string &whyNot) {
   return Describer(op, whyNot).run();
+}
+
+libraries::Reducer tenon::reducerOf(Operation *op) {
+  auto by = op->getAttrOfType<StringAttr>(step::reducerAttrName);
+  return libraries::reducerNamed(by ? by.getValue() : "")
+      .value_or(libraries::Reducer::ranks);
 }

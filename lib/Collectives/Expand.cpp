@@ -22,6 +22,7 @@
 #include "tenon/Collectives/Passes.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
 
 namespace tenon::collectives {
 #define GEN_PASS_DEF_EXPANDPASS
@@ -53,6 +54,8 @@ public:
 private:
   /// Nothing if the collective stays as it is.
   Value expanded() {
+    if (reducerOf(op) == libraries::Reducer::nccl)
+      return d.outer > 1 ? scatteredInParts() : Value();
     switch (d.kind) {
     case CollectiveKind::allReduce:
       return d.piece < n ? reduced(allGather(reshaped(input, {1, d.piece})))
@@ -126,6 +129,17 @@ private:
         builder.getDenseI64ArrayAttr({0}));
     reduce.getBody().takeBody(op->getRegion(0));
     return reduce.getResult(0);
+  }
+
+  /// The library's own, of parts in one piece.
+  Value scatteredInParts() {
+    auto scatter = stablehlo::ReduceScatterOp::create(
+        builder, Type(typeOf({1, d.outer, d.piece})), inParts(input),
+        /*scatter_dimension=*/uint64_t(0), groups, channel,
+        /*use_global_device_ids=*/channel != nullptr);
+    scatter->setAttr(step::reducerAttrName, op->getAttr(step::reducerAttrName));
+    scatter.getComputation().takeBody(op->getRegion(0));
+    return scatter.getResult();
   }
 
   Value reducedInShares() {

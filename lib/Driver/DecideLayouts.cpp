@@ -164,10 +164,12 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
 }
 
 ExitCode driver::refuseLayoutsWithoutMesh(const CompileOptions &options) {
-  return options.sharding.empty()
-             ? exitOk
-             : fail(exitBadUsage,
-                    "--sharding needs the ranks, give them as --mesh=data=2");
+  const bool asks = !options.sharding.empty() || options.fastCollectives;
+  return asks ? fail(exitBadUsage,
+                     std::string(options.sharding.empty() ? "--fast-collectives"
+                                                          : "--sharding") +
+                         " needs the ranks, give them as --mesh=data=2")
+              : exitOk;
 }
 
 std::vector<StageOption> driver::layoutOptions() {

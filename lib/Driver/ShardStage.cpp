@@ -103,6 +103,15 @@ static int64_t bucketBytesOf(const sharding::Mesh &mesh,
   return int64_t(bytes);
 }
 
+/// As --fast-collectives asks for.
+static ExitCode reduceByLibrary(ModuleOp module, StageRun &run) {
+  const bool isForGpus = run.resolved.target == OutputTarget::cuda;
+  return run.runPasses(module, [&](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(collectives::createReduceByLibraryPass(
+        {.library = isForGpus ? "nccl" : "mpi"}));
+  });
+}
+
 /// Between GPUs a library moves bytes, and kernels add up.
 static ExitCode expandCollectives(ModuleOp module, StageRun &run) {
   return run.runPasses(module, [](OpPassManager &passes) {
@@ -165,6 +174,10 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
   run.details["scheduled_collectives"] = countCollectives(*program.module);
   if (run.options.verifyForms)
     if (ExitCode code = checkParts(*whole, *program.module); code != exitOk)
+      return code;
+  run.details["fast_collectives"] = run.options.fastCollectives;
+  if (run.options.fastCollectives)
+    if (ExitCode code = reduceByLibrary(*program.module, run); code != exitOk)
       return code;
   if (run.resolved.target != OutputTarget::cuda)
     return exitOk;
@@ -248,10 +261,14 @@ Stage driver::shardEntryStage(ModuleOp step, StringRef entry) {
 }
 
 Stage driver::shardStage() {
+  std::vector<StageOption> options = layoutOptions();
+  options.push_back(
+      {.flag = "--fast-collectives",
+       .isGiven = [](const CompileOptions &o) { return o.fastCollectives; }});
   return {.name = "shard",
           .form = "device form",
           .summary = "with --mesh: what each rank runs on its parts",
-          .options = layoutOptions(),
+          .options = std::move(options),
           .run = shardStep,
           .checkForm = checkStepForm,
           .registerPasses = [] {

@@ -5,13 +5,17 @@
 // stricter than the library, which hangs or moves wrong bytes where ranks do
 // not do the same. In front of the bytes goes what they are:
 //
-//   kind      of an all-gather, or of a send
+//   kind      of an all-gather, an all-reduce, a reduce-scatter, or of a send
 //   type, count
+//   operation by which elements are combined
 //   captured  which of the calls between the two that were captured it is, or
 //             that it was not captured
 //
 // Whoever receives compares that with what it expects. A rank that has waited a
 // while says for what; two ranks that wait for each other so will never meet.
+//
+// Elements are combined from the last rank to the first, and those of 16 bits
+// rounded each time: the library has an order of its own, too.
 //
 // As with the library, a rank whose process has died is waited for until the
 // communicator is aborted, and work that was aborted ends as if it were done.
@@ -20,9 +24,11 @@
 
 #include "tenon/Libraries/Nccl.h"
 #include "tenon/EmulatedCuda/EmulatedCuda.h"
+#include "tenon/Support/Bfloat16.h"
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -61,13 +67,22 @@ ncclResult_t refuse(ncclResult_t result, const std::string &why) {
 // Messages
 //===----------------------------------------------------------------------===//
 
-enum class Kind : uint32_t { gather, message, waits, failed, left };
+enum class Kind : uint32_t {
+  gather,
+  reduce,
+  scatter, // what was reduced
+  message, // and all before it carry bytes
+  waits,
+  failed,
+  left
+};
 
 constexpr int64_t notCaptured = -1;
 
 struct Header {
   Kind kind = Kind::message;
   ncclDataType_t type = ncclInt8;
+  ncclRedOp_t operation = ncclSum;
   uint64_t count = 0;
   int64_t captured = notCaptured;
   uint64_t received = 0; // of `waits`: messages so far
@@ -88,12 +103,23 @@ uint64_t widthOf(ncclDataType_t type) {
 
 /// "a send of 4 float32, captured call 2".
 std::string textOf(const Header &header) {
-  return std::string(header.kind == Kind::gather ? "an all-gather" : "a send") +
-         " of " + std::to_string(header.count) + " " + nameOf(header.type) +
+  constexpr const char *operations[] = {"sum", "product", "maximum", "minimum"};
+  std::string what = "a send";
+  if (header.kind == Kind::gather)
+    what = "an all-gather";
+  if (header.kind == Kind::reduce || header.kind == Kind::scatter)
+    what = std::string(header.kind == Kind::reduce ? "an all-reduce"
+                                                   : "a reduce-scatter") +
+           " (" + operations[header.operation] + ")";
+  return what + " of " + std::to_string(header.count) + " " +
+         nameOf(header.type) +
          (header.captured == notCaptured
               ? ", which is not captured"
               : ", captured call " + std::to_string(header.captured));
 }
+
+/// Stands for memory of the call's own, which no access is of.
+constexpr size_t ownMemory = SIZE_MAX;
 
 /// A message to another rank, or from it.
 struct Transfer {
@@ -353,6 +379,7 @@ std::string Ranks::take(int peer) {
     return "";
   }
   if (header.kind == expected.kind && header.type == expected.type &&
+      header.operation == expected.operation &&
       header.count == expected.count && header.captured == expected.captured)
     return "";
   return other + " comes with " + textOf(header) + ", and " + me() +
@@ -510,6 +537,15 @@ namespace {
 // Groups of calls
 //===----------------------------------------------------------------------===//
 
+/// What other ranks sent, to be combined.
+struct Reduction {
+  ncclDataType_t type;
+  ncclRedOp_t operation;
+  uint64_t from; // in the call's own memory, rank by rank
+  size_t to;     // whose access
+  uint64_t count, ranks;
+};
+
 /// What one thread has called since the group began.
 struct Started {
   std::shared_ptr<Ranks> ranks;
@@ -517,6 +553,8 @@ struct Started {
   std::vector<TenonEmulatedAccess> accesses;
   std::vector<Transfer> transfers;
   std::string name;
+  std::vector<Reduction> reductions = {};
+  uint64_t ownBytes = 0;
 };
 thread_local std::vector<Started> group;
 thread_local int depth = 0;
@@ -524,17 +562,94 @@ thread_local int depth = 0;
 struct Call {
   std::shared_ptr<Ranks> ranks;
   std::vector<Transfer> transfers;
+  std::vector<Reduction> reductions;
+  size_t accesses;
+  std::vector<uint8_t> own;
+
+  const char *run(void *const *bytes);
 };
+
+/// Elements as they are stored, and as they are combined.
+struct Half {
+  uint16_t bits;
+  operator float() const { return float(std::bit_cast<_Float16>(bits)); }
+  Half(float value) : bits(std::bit_cast<uint16_t>(_Float16(value))) {}
+};
+struct Brain {
+  uint16_t bits;
+  operator float() const { return tenon::widenBf16(bits); }
+  Brain(float value) : bits(tenon::roundToBf16(value)) {}
+};
+
+template <typename T, typename Combined = T>
+void combine(const Reduction &reduction, const uint8_t *from, uint8_t *to) {
+  auto at = [&](uint64_t rank, uint64_t i) {
+    T value(Combined(0));
+    std::memcpy(&value, from + (rank * reduction.count + i) * sizeof(T),
+                sizeof(T));
+    return value;
+  };
+  for (uint64_t i = 0; i < reduction.count; ++i) {
+    T value = at(reduction.ranks - 1, i);
+    for (uint64_t rank = reduction.ranks - 1; rank-- > 0;) {
+      const Combined a(value), b(at(rank, i));
+      value = T(reduction.operation == ncclSum   ? Combined(a + b)
+                : reduction.operation == ncclMax ? std::max(a, b)
+                                                 : std::min(a, b));
+    }
+    std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
+void combine(const Reduction &reduction, const uint8_t *from, uint8_t *to) {
+  switch (reduction.type) {
+  case ncclInt8:
+    return combine<int8_t, int>(reduction, from, to);
+  case ncclUint8:
+    return combine<uint8_t, int>(reduction, from, to);
+  case ncclInt32:
+    return combine<int32_t, int64_t>(reduction, from, to);
+  case ncclUint32:
+    return combine<uint32_t>(reduction, from, to);
+  case ncclInt64:
+    return combine<int64_t>(reduction, from, to);
+  case ncclUint64:
+    return combine<uint64_t>(reduction, from, to);
+  case ncclFloat16:
+    return combine<Half, float>(reduction, from, to);
+  case ncclBfloat16:
+    return combine<Brain, float>(reduction, from, to);
+  case ncclFloat32:
+    return combine<float>(reduction, from, to);
+  case ncclFloat64:
+    return combine<double>(reduction, from, to);
+  }
+}
+
+const char *Call::run(void *const *bytes) {
+  std::vector<void *> places(bytes, bytes + accesses);
+  places.push_back(own.data());
+  if (const char *fault = ranks->run(transfers, places.data()))
+    return fault;
+  for (const Reduction &reduction : reductions)
+    combine(reduction, own.data() + reduction.from,
+            static_cast<uint8_t *>(bytes[reduction.to]));
+  return nullptr;
+}
 
 ncclResult_t enqueue(Started &&started) {
   const std::string name = "NCCL's " + started.name;
   const std::vector<TenonEmulatedAccess> accesses = std::move(started.accesses);
-  auto *call = new Call{std::move(started.ranks), std::move(started.transfers)};
+  for (Transfer &one : started.transfers)
+    if (one.access == ownMemory)
+      one.access = accesses.size(); // behind all others
+  auto *call = new Call{std::move(started.ranks), std::move(started.transfers),
+                        std::move(started.reductions), accesses.size(),
+                        std::vector<uint8_t>(started.ownBytes)};
   const CUresult result = tenonEmulatedCudaEnqueue(
       started.stream, name.c_str(), accesses.data(), accesses.size(),
       [](void *data, void *const *bytes) {
-        auto &call = *static_cast<Call *>(data);
-        return call.ranks->run(call.transfers, bytes);
+        return static_cast<Call *>(data)->run(bytes);
       },
       call, [](void *data) { delete static_cast<Call *>(data); });
   return result == CUDA_SUCCESS
@@ -556,8 +671,10 @@ Started &startedOn(ncclComm_t communicator, CUstream stream,
 
 /// Numbers a message among those that were captured between two ranks.
 Header headerOf(Ranks &ranks, Kind kind, int peer, bool isSend, uint64_t count,
-                ncclDataType_t type, CUstream stream) {
-  Header header{.kind = kind, .type = type, .count = count};
+                ncclDataType_t type, CUstream stream,
+                ncclRedOp_t operation = ncclSum) {
+  Header header{
+      .kind = kind, .type = type, .operation = operation, .count = count};
   Link &link = ranks.links[size_t(peer)];
   if (tenonEmulatedCudaIsCapturing(stream))
     header.captured = (isSend ? link.capturedSends : link.capturedReceives)++;
@@ -582,6 +699,49 @@ ncclResult_t check(ncclComm_t communicator, const void *bytes,
 
 uint64_t addressOf(const void *bytes) {
   return reinterpret_cast<uint64_t>(bytes);
+}
+
+/// Each rank sends what another combines: all that it has, or the part that is
+/// scattered there.
+ncclResult_t startReduction(ncclComm_t communicator, const void *send,
+                            void *receive, bool scatters, size_t count,
+                            ncclDataType_t type, ncclRedOp_t operation,
+                            CUstream stream) {
+  if (ncclResult_t wrong = check(communicator, receive, type, 0))
+    return wrong;
+  if (!send)
+    return refuse(ncclInvalidArgument, "a buffer is null");
+  if (operation != ncclSum && operation != ncclMax && operation != ncclMin)
+    return refuse(ncclInvalidArgument, "operation " +
+                                           std::to_string(int(operation)) +
+                                           " is not emulated");
+  ncclGroupStart();
+  Started &into = startedOn(communicator, stream,
+                            scatters ? "reduce-scatter" : "all-reduce");
+  Ranks &ranks = *into.ranks;
+  const auto members = uint64_t(ranks.count);
+  const uint64_t size = count * widthOf(type);
+  const size_t from = into.accesses.size(), to = from + 1;
+  into.accesses.push_back(
+      {addressOf(send), scatters ? size * members : size, false});
+  into.accesses.push_back({addressOf(receive), size, true});
+  const Kind kind = scatters ? Kind::scatter : Kind::reduce;
+  for (int peer = 0; peer < ranks.count; ++peer)
+    for (bool isSend : {true, false}) {
+      const uint64_t part = size * uint64_t(peer);
+      into.transfers.push_back(
+          {peer, isSend,
+           headerOf(ranks, kind, peer, isSend, count, type, stream, operation),
+           isSend ? from : ownMemory,
+           !isSend    ? into.ownBytes + part
+           : scatters ? part
+                      : 0,
+           size});
+    }
+  into.reductions.push_back(
+      {type, operation, into.ownBytes, to, count, members});
+  into.ownBytes += size * members;
+  return ncclGroupEnd();
 }
 
 ncclResult_t startOne(ncclComm_t communicator, const void *bytes, bool isSend,
@@ -689,6 +849,20 @@ ncclResult_t ncclAllGather(const void *send, void *receive, size_t count,
            headerOf(ranks, Kind::gather, peer, isSend, count, type, stream),
            isSend ? from : to, isSend ? 0 : size * uint64_t(peer), size});
   return ncclGroupEnd();
+}
+
+ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count,
+                           ncclDataType_t type, ncclRedOp_t operation,
+                           ncclComm_t communicator, CUstream stream) {
+  return startReduction(communicator, send, receive, /*scatters=*/false, count,
+                        type, operation, stream);
+}
+
+ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t count,
+                               ncclDataType_t type, ncclRedOp_t operation,
+                               ncclComm_t communicator, CUstream stream) {
+  return startReduction(communicator, send, receive, /*scatters=*/true, count,
+                        type, operation, stream);
 }
 
 ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type,

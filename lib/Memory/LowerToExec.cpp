@@ -419,20 +419,27 @@ LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
 
 LogicalResult ProgramWriter::writeCollective(step::GroupOp group) {
   std::string whyNot;
-  auto described = describeCollective(&group.getBody().front().front(), whyNot);
+  Operation *op = &group.getBody().front().front();
+  auto described = describeCollective(op, whyNot);
   if (!described)
     return group.emitOpError("no rank carries out this collective: ") << whyNot;
   DictionaryAttr description =
       exec::toAttribute(builder.getContext(), *described);
+  Attribute reducer = op->getAttr(step::reducerAttrName);
   std::string key;
-  llvm::raw_string_ostream(key) << description;
+  llvm::raw_string_ostream stream(key);
+  stream << description;
+  if (reducer)
+    stream << reducer;
   auto [callee, isNew] = collectives.try_emplace(
       key, "collective_" + std::to_string(collectives.size()));
   if (isNew) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(program);
-    exec::CollectiveOp::create(builder, group.getLoc(), callee->second,
-                               description);
+    auto made = exec::CollectiveOp::create(builder, group.getLoc(),
+                                           callee->second, description);
+    if (reducer)
+      made->setAttr(step::reducerAttrName, reducer);
   }
   PassedArguments passed;
   for (Value operand : group.getInputs())

@@ -8,6 +8,7 @@
 
 #include "tenon/Memory/Passes.h"
 
+#include "tenon/Analysis/Collectives.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -138,7 +139,7 @@ LogicalResult verifyCollectiveArguments(exec::InvokeOp invoke,
                                         exec::CollectiveOp collective) {
   std::string error;
   auto description = exec::collectiveOf(collective.getDescription(), error);
-  std::vector<int64_t> expected = libraries::argumentBytes(*description);
+  std::vector<int64_t> expected = libraries::argumentBytes(*description, reducerOf(collective));
   if (invoke.getSlices().size() != expected.size())
     return invoke.emitOpError("passes ")
            << invoke.getSlices().size() << " slices, '" << invoke.getCallee()

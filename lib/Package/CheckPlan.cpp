@@ -10,6 +10,7 @@
 #include "NeededBytes.h"
 #include "SymbolicRun.h"
 
+#include "tenon/Libraries/Reducer.h"
 #include "tenon/Libraries/Stored.h"
 #include "tenon/Solver/OffsetPacking.h"
 #include "tenon/Solver/RecomputeChoice.h"
@@ -296,7 +297,13 @@ static std::string checkLibraryCalls(const Index &index) {
   for (const Callee &callee : index.callees) {
     std::string wrong;
     if (callee.kind == CalleeKind::collective) {
-      if (!libraries::restoreCollective(callee, index.ranks(), wrong))
+      auto description =
+          libraries::restoreCollective(callee, index.ranks(), wrong);
+      auto reducer = libraries::reducerNamed(callee.library);
+      if (description)
+        wrong = reducer ? libraries::whyInvalid(*description, *reducer)
+                        : "it is combined by '" + callee.library + "'";
+      if (!wrong.empty())
         return "the collective '" + callee.description + "': " + wrong;
     }
     if (callee.kind != CalleeKind::library)

@@ -9,6 +9,7 @@
 #include "NeededBytes.h"
 #include "PackagePlan.h"
 
+#include "tenon/Analysis/Collectives.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/EntryPoints.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -204,9 +205,19 @@ LogicalResult Packager::addCollective(exec::CollectiveOp op) {
   auto description = exec::collectiveOf(op.getDescription(), error);
   if (description)
     error = libraries::whyInvalid(*description, package.index.ranks());
+  const libraries::Reducer reducer = reducerOf(op);
+  if (error.empty())
+    error = libraries::whyInvalid(*description, reducer);
   if (!error.empty())
     return op.emitOpError("has a damaged description: ") << error;
-  addCallee(op.getSymName(), libraries::store(*description));
+  format::Callee callee = libraries::store(*description);
+  if (reducer != libraries::Reducer::ranks) {
+    callee.library = name(reducer);
+    callee.description += ", combined by " + callee.library;
+    callee.workspaceBytes =
+        uint64_t(libraries::workspaceBytes(*description, reducer));
+  }
+  addCallee(op.getSymName(), std::move(callee));
   return success();
 }
 

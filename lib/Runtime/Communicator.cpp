@@ -8,11 +8,22 @@
 
 #include <cstring>
 
+using namespace tenon;
 using namespace tenon::runtime;
 
 Communicator::~Communicator() = default;
 bool Communicator::isForAnyThread() const { return true; }
 void Communicator::await(std::string_view) {}
+bool Communicator::prepareReduction(const libraries::CollectiveDescription &) {
+  return true;
+}
+bool Communicator::reduces(const libraries::CollectiveDescription &) const {
+  return false;
+}
+bool Communicator::reduce(const libraries::CollectiveDescription &,
+                          const std::byte *, std::byte *) {
+  return false;
+}
 void Communicator::whenLost(std::function<bool(const std::string &)>) {}
 std::string Communicator::whyEnded() const {
   return "another rank did not come to it";

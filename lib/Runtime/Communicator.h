@@ -11,6 +11,8 @@
 #ifndef TENON_LIB_RUNTIME_COMMUNICATOR_H
 #define TENON_LIB_RUNTIME_COMMUNICATOR_H
 
+#include "tenon/Libraries/Collective.h"
+
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +45,18 @@ public:
   /// rank has ended its step, or sends something else than is expected.
   virtual bool exchange(std::span<const OutgoingMessage> outgoing,
                         std::span<const IncomingMessage> incoming) = 0;
+  /// Has MPI combine the elements of such collectives from now on, where it
+  /// carries the bytes. All ranks call it with the same descriptions in the
+  /// same order. False if that fails, as for exchange().
+  virtual bool
+  prepareReduction(const libraries::CollectiveDescription &description);
+  /// Whether it does.
+  virtual bool
+  reduces(const libraries::CollectiveDescription &description) const;
+  /// Combines elements in an order of MPI's own; the parts of an operand that
+  /// are scattered lie one behind the other. As exchange().
+  virtual bool reduce(const libraries::CollectiveDescription &description,
+                      const std::byte *from, std::byte *to);
   /// Whether a thread may call it that is not the one of the step, as long as
   /// only one at a time does.
   virtual bool isForAnyThread() const;

@@ -11,6 +11,7 @@
 
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Library.h"
+#include "tenon/Libraries/Reducer.h"
 #include "tenon/Libraries/Stored.h"
 
 #include <cstring>
@@ -123,6 +124,16 @@ bool CpuDevice::loadCallees(const format::Reader &reader, Error &error) {
           libraries::restoreCollective(callee, reader.index().ranks(), message);
       if (!collective)
         return refuse(error, Failure::file, "the file is damaged: " + message);
+      auto reducer = libraries::reducerNamed(callee.library);
+      if (!reducer || *reducer == libraries::Reducer::nccl ||
+          !libraries::whyInvalid(*collective, *reducer).empty())
+        return refuse(error, Failure::file,
+                      "the file is damaged: ranks on processors do not carry "
+                      "out the collective " +
+                          callee.description);
+      if (*reducer == libraries::Reducer::mpi && callees.communicator &&
+          !callees.communicator->prepareReduction(*collective))
+        return refuse(error, Failure::run, callees.communicator->whyEnded());
     }
     if (callee.kind != format::CalleeKind::library)
       continue;

@@ -85,10 +85,12 @@ CudaCollectives::groupOf(const CollectiveDescription &d) const {
   });
 }
 
-bool CudaCollectives::prepare(const CollectiveDescription &d, Error &error) {
+bool CudaCollectives::prepare(const CollectiveDescription &d,
+                              libraries::Reducer reducer, Error &error) {
   if (d.kind == CollectiveKind::partitionId)
     return true;
-  if (d.combination != libraries::Combination::none || d.outer > 1)
+  const bool isCombined = d.combination != libraries::Combination::none;
+  if ((isCombined && reducer != libraries::Reducer::nccl) || d.outer > 1)
     return refuse(error, Failure::file,
                   "the file is damaged: ranks on GPUs do not carry out the "
                   "collective " +
@@ -172,6 +174,13 @@ static std::pair<ncclDataType_t, int64_t> typeOf(ElementType type) {
   }
 }
 
+static ncclRedOp_t operationOf(libraries::Combination combination) {
+  using libraries::Combination;
+  return combination == Combination::sum       ? ncclSum
+         : combination == Combination::maximum ? ncclMax
+                                               : ncclMin;
+}
+
 ncclResult_t CudaCollectives::permute(const CollectiveDescription &d,
                                       const std::byte *from, std::byte *to,
                                       ncclComm_t all, CUstream stream) {
@@ -208,6 +217,14 @@ ncclResult_t CudaCollectives::start(const CollectiveDescription &d,
   if (d.kind == CollectiveKind::allGather)
     return nccl->ncclAllGather(from, to, elements, type, group.communicator,
                                stream);
+  if (d.kind == CollectiveKind::allReduce)
+    return nccl->ncclAllReduce(from, to, elements, type,
+                               operationOf(d.combination), group.communicator,
+                               stream);
+  if (d.kind == CollectiveKind::reduceScatter)
+    return nccl->ncclReduceScatter(from, to, elements, type,
+                                   operationOf(d.combination),
+                                   group.communicator, stream);
   if (d.kind == CollectiveKind::collectivePermute)
     return permute(d, from, to, group.communicator, stream);
   const int64_t bytes = d.piece * byteWidth(d.type);

@@ -2,10 +2,12 @@
 //
 // Private to this folder. Each rank is a process with a GPU of its own; NCCL
 // moves the bytes, as work of a stream that may be capturing. A file for GPUs
-// leaves it nothing else to do: sums are kernels, and parts are in one piece
-// (lib/Collectives/Expand.cpp).
+// leaves it nothing else to do, unless it was asked for: sums are kernels, and
+// parts are in one piece (lib/Collectives/Expand.cpp).
 //
 //   all_gather          ncclAllGather
+//   all_reduce          ncclAllReduce, where the file says that NCCL combines
+//   reduce_scatter      ncclReduceScatter, likewise
 //   all_to_all          a send to and a receive from each rank of the group
 //   collective_permute  a send, a receive, both or none; zeros if none arrives
 //   partition_id        a fill with the rank's number
@@ -25,6 +27,7 @@
 #include "NcclTable.h"
 
 #include "tenon/Libraries/Collective.h"
+#include "tenon/Libraries/Reducer.h"
 #include "tenon/Runtime/Executor.h"
 
 #include <atomic>
@@ -52,7 +55,7 @@ public:
   /// same descriptions in the same order. False with `error` filled in if there
   /// is no NCCL, a rank is lost, or GPUs do not exchange such a collective.
   bool prepare(const libraries::CollectiveDescription &description,
-               Error &error);
+               libraries::Reducer reducer, Error &error);
 
   /// Puts a collective that was prepared into the stream; `arguments` are its
   /// operand, if it has one, and its result. Nothing if it worked, otherwise

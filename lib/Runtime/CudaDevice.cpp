@@ -416,7 +416,12 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
       if (!collective || !callees.exchange)
         return damaged(collective ? "it has collectives and is for one rank"
                                   : why);
-      if (!callees.exchange->prepare(*collective, error))
+      auto reducer = libraries::reducerNamed(callee.library);
+      if (!reducer || *reducer == libraries::Reducer::mpi ||
+          !libraries::whyInvalid(*collective, *reducer).empty())
+        return damaged("ranks on GPUs do not carry out the collective " +
+                       callee.description);
+      if (!callees.exchange->prepare(*collective, *reducer, error))
         return false;
     }
     CudaCallees::Kernel &kernel = callees.kernels.emplace_back();

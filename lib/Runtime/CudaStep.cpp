@@ -105,7 +105,10 @@ bool CudaCapture::checkCollective(const format::Instruction &invoke,
   const CudaCallees::Collective &made = callees.collectives[invoke.callee];
   if (!made)
     return true;
-  const std::vector<int64_t> expected = libraries::argumentBytes(*made);
+  const auto reducer =
+      libraries::reducerNamed(callees.described[invoke.callee].library);
+  const std::vector<int64_t> expected = libraries::argumentBytes(
+      *made, reducer.value_or(libraries::Reducer::ranks));
   bool fits = invoke.operands.size() == expected.size();
   for (size_t i = 0; fits && i < expected.size(); ++i) {
     fits = invoke.operands[i].bytes >= uint64_t(expected[i]);

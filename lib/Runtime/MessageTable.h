@@ -24,6 +24,32 @@ struct RankMessage {
   uint64_t size = 0;
 };
 
+enum class RankElement : uint8_t {
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f32,
+  f64
+};
+enum class RankOperation : uint8_t { sum, maximum, minimum };
+
+/// What the ranks of a group combine. All have as many elements; the result has
+/// all of them, or with `scatters` the part of this rank.
+struct RankReduction {
+  int division = 0; // a number that divide() gave
+  bool scatters = false;
+  RankElement type = RankElement::f32;
+  RankOperation operation = RankOperation::sum;
+  const void *from = nullptr;
+  void *to = nullptr;
+  uint64_t count = 0; // elements of the result
+};
+
 /// Where the ranks of one run send each other messages.
 struct MessageGroup;
 
@@ -48,6 +74,14 @@ struct MessageTable {
   bool (*begin)(MessageGroup *group, const RankMessage *outgoing,
                 size_t outgoingCount, const RankMessage *incoming,
                 size_t incomingCount, uint64_t most);
+  /// Makes groups of `size` ranks each, of the list of all of them, and gives
+  /// the division a number; -1 as for join(). All ranks call it together. Null,
+  /// as beginReduction, where nothing but messages is carried.
+  int (*divide)(MessageGroup *group, const int64_t *ranks, size_t count,
+                size_t size);
+  /// Begins to combine elements in an order of MPI's own. False as for join().
+  bool (*beginReduction)(MessageGroup *group, const RankReduction &reduction,
+                         uint64_t most);
   /// 1 if all that was begun is done, 0 if not yet, -1 as for join(), also if
   /// another rank sent something else than was expected.
   int (*test)(MessageGroup *group);
@@ -59,7 +93,7 @@ struct MessageTable {
   const char *(*whyNot)();
 };
 
-inline constexpr uint64_t messageTableVersion = 2;
+inline constexpr uint64_t messageTableVersion = 3;
 
 } // namespace tenon::runtime
 

@@ -26,7 +26,8 @@ struct tenon::runtime::MessageGroup {
   int rank = 0, ranks = 1, ranksHere = 1, rankHere = 0;
   std::vector<MPI_Request> requests;
   std::vector<MPI_Status> statuses;
-  std::vector<int> expected; // bytes per request, -1 of what is sent
+  std::vector<int> expected; // bytes per request, -1 of others than messages
+  std::vector<MPI_Comm> divisions; // of this rank, its group in each
 };
 
 namespace {
@@ -137,6 +138,101 @@ bool begin(MessageGroup *group, const RankMessage *outgoing,
   return true;
 }
 
+int divide(MessageGroup *group, const int64_t *ranks, size_t count,
+           size_t size) {
+  for (size_t i = 0; i < count; ++i) {
+    if (ranks[i] != group->rank)
+      continue;
+    MPI_Comm made = MPI_COMM_NULL;
+    if (!isDone(MPI_Comm_split(group->communicator, int(i / size),
+                               int(i % size), &made),
+                "MPI_Comm_split") ||
+        !isDone(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN),
+                "MPI_Comm_set_errhandler"))
+      return -1;
+    group->divisions.push_back(made);
+    return int(group->divisions.size()) - 1;
+  }
+  reason = "this rank is in no group";
+  return -1;
+}
+
+MPI_Datatype typeOf(RankElement type) {
+  switch (type) {
+  case RankElement::i8:
+    return MPI_INT8_T;
+  case RankElement::i16:
+    return MPI_INT16_T;
+  case RankElement::i32:
+    return MPI_INT32_T;
+  case RankElement::i64:
+    return MPI_INT64_T;
+  case RankElement::u8:
+    return MPI_UINT8_T;
+  case RankElement::u16:
+    return MPI_UINT16_T;
+  case RankElement::u32:
+    return MPI_UINT32_T;
+  case RankElement::u64:
+    return MPI_UINT64_T;
+  case RankElement::f32:
+    return MPI_FLOAT;
+  case RankElement::f64:
+    return MPI_DOUBLE;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+MPI_Op operationOf(RankOperation operation) {
+  switch (operation) {
+  case RankOperation::sum:
+    return MPI_SUM;
+  case RankOperation::maximum:
+    return MPI_MAX;
+  case RankOperation::minimum:
+    return MPI_MIN;
+  }
+  return MPI_OP_NULL;
+}
+
+bool beginReduction(MessageGroup *group, const RankReduction &reduction,
+                    uint64_t most) {
+  group->requests.clear();
+  group->expected.clear();
+  const MPI_Comm within = group->divisions[size_t(reduction.division)];
+  const MPI_Datatype type = typeOf(reduction.type);
+  const MPI_Op operation = operationOf(reduction.operation);
+  int width = 0;
+  if (!isDone(MPI_Type_size(type, &width), "MPI_Type_size"))
+    return false;
+  most = std::min<uint64_t>(most / uint64_t(width), INT_MAX);
+  auto request = [&] {
+    group->expected.push_back(-1);
+    return &group->requests.emplace_back(MPI_REQUEST_NULL);
+  };
+  const auto *from = static_cast<const char *>(reduction.from);
+  auto *to = static_cast<char *>(reduction.to);
+  if (reduction.scatters) {
+    if (reduction.count > INT_MAX) {
+      reason = "MPI scatters at most 2^31 - 1 elements to a rank";
+      return false;
+    }
+    if (!isDone(MPI_Ireduce_scatter_block(from, to, int(reduction.count), type,
+                                          operation, within, request()),
+                "MPI_Ireduce_scatter_block"))
+      return false;
+  }
+  for (uint64_t at = 0; !reduction.scatters && at < reduction.count; at += most)
+    if (!isDone(MPI_Iallreduce(from + at * uint64_t(width),
+                               to + at * uint64_t(width),
+                               int(std::min(most, reduction.count - at)), type,
+                               operation, within, request()),
+                "MPI_Iallreduce"))
+      return false;
+  group->statuses.resize(group->requests.size());
+  return true;
+}
+
 int test(MessageGroup *group) {
   int isComplete = 0;
   int code = MPI_Testall(int(group->requests.size()), group->requests.data(),
@@ -170,6 +266,8 @@ int test(MessageGroup *group) {
 void leave(MessageGroup *group) {
   int isOver = 0;
   if (MPI_Finalized(&isOver) == MPI_SUCCESS && !isOver) {
+    for (MPI_Comm &division : group->divisions)
+      MPI_Comm_free(&division);
     MPI_Comm_free(&group->communicator);
     if (group->hasStarted)
       MPI_Finalize();
@@ -183,8 +281,18 @@ const char *whyNot() { return reason.c_str(); }
 
 extern "C" __attribute__((visibility("default"))) const MessageTable *
 tenonMpi() {
-  static const MessageTable table = {
-      messageTableVersion, join,  rankOf, ranksOf, ranksHereOf, rankHereOf,
-      isForAnyThread,  begin, test,   leave,   whyNot};
+  static const MessageTable table = {messageTableVersion,
+                                     join,
+                                     rankOf,
+                                     ranksOf,
+                                     ranksHereOf,
+                                     rankHereOf,
+                                     isForAnyThread,
+                                     begin,
+                                     divide,
+                                     beginReduction,
+                                     test,
+                                     leave,
+                                     whyNot};
   return &table;
 }

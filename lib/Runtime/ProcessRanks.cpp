@@ -10,6 +10,7 @@
 
 #include "tenon/Support/Refuse.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
@@ -18,6 +19,8 @@
 
 using namespace tenon;
 using namespace tenon::runtime;
+using libraries::CollectiveDescription;
+using libraries::Combination;
 
 static constexpr const char *libraryName = "libtenon-mpi.so";
 
@@ -65,7 +68,8 @@ static const MessageTable *openTable(const std::string &file,
 }
 
 std::unique_ptr<ProcessRanks> ProcessRanks::join(const std::string &library,
-                                         std::string &error, uint64_t most) {
+                                                 std::string &error,
+                                                 uint64_t most) {
   const MessageTable *table = openTable(library, error);
   if (!table)
     return nullptr;
@@ -111,7 +115,7 @@ bool ProcessRanks::wakeOthers(const std::string &loss) {
 }
 
 bool ProcessRanks::exchange(std::span<const OutgoingMessage> outgoing,
-                        std::span<const IncomingMessage> incoming) {
+                            std::span<const IncomingMessage> incoming) {
   sending.clear();
   receiving.clear();
   const int64_t self = rank();
@@ -129,10 +133,6 @@ bool ProcessRanks::exchange(std::span<const OutgoingMessage> outgoing,
           {message.from, message.bytes.data(), message.bytes.size()});
       received += message.bytes.size();
     }
-  auto fail = [&](std::string reason) {
-    why = std::move(reason);
-    return false;
-  };
   if (!table->begin(group, sending.data(), sending.size(), receiving.data(),
                     receiving.size(), most))
     return fail(table->whyNot());
@@ -145,6 +145,15 @@ bool ProcessRanks::exchange(std::span<const OutgoingMessage> outgoing,
         std::memmove(message.bytes.data(), toSelf->bytes.data(),
                      message.bytes.size());
     }
+  return complete();
+}
+
+bool ProcessRanks::fail(std::string reason) {
+  why = std::move(reason);
+  return false;
+}
+
+bool ProcessRanks::complete() {
   // Short waits ask again and again, longer ones leave the processor to others.
   // One who has a processor of its own gives it away later: whoever gets it may
   // keep it for milliseconds.
@@ -167,6 +176,92 @@ bool ProcessRanks::exchange(std::span<const OutgoingMessage> outgoing,
     else if (tests >= quickTests)
       sched_yield();
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions by MPI
+//===----------------------------------------------------------------------===//
+
+const ProcessRanks::Reduction *
+ProcessRanks::find(const CollectiveDescription &d) const {
+  auto found = std::ranges::find(reductions, d, &Reduction::description);
+  return found == reductions.end() ? nullptr : &*found;
+}
+
+bool ProcessRanks::prepareReduction(const CollectiveDescription &d) {
+  if (!table->divide || find(d))
+    return true;
+  for (const Reduction &other : reductions)
+    if (other.description.groupSize == d.groupSize &&
+        other.description.groups == d.groups) {
+      reductions.push_back({d, other.division});
+      return true;
+    }
+  std::vector<int64_t> numbers;
+  for (const libraries::Participant &one : d.groups)
+    numbers.push_back(one.rank);
+  await("the communicators of MPI");
+  // Nobody can wake who waits inside MPI.
+  whenLost([](const std::string &) { return false; });
+  const int division =
+      table->divide(group, numbers.data(), numbers.size(), size_t(d.groupSize));
+  whenLost(nullptr);
+  if (division < 0)
+    return fail(table->whyNot());
+  reductions.push_back({d, division});
+  return true;
+}
+
+bool ProcessRanks::reduces(const CollectiveDescription &d) const {
+  return find(d);
+}
+
+static RankElement elementOf(ElementType type) {
+  switch (type) {
+  case ElementType::i8:
+    return RankElement::i8;
+  case ElementType::i16:
+    return RankElement::i16;
+  case ElementType::i32:
+    return RankElement::i32;
+  case ElementType::i64:
+    return RankElement::i64;
+  case ElementType::ui16:
+    return RankElement::u16;
+  case ElementType::ui32:
+    return RankElement::u32;
+  case ElementType::ui64:
+    return RankElement::u64;
+  case ElementType::f32:
+    return RankElement::f32;
+  case ElementType::f64:
+    return RankElement::f64;
+  default: // ui8, and i1 in a byte: canReduce() lets no other type through
+    return RankElement::u8;
+  }
+}
+
+static RankOperation operationOf(Combination combination) {
+  return combination == Combination::sum       ? RankOperation::sum
+         : combination == Combination::maximum ? RankOperation::maximum
+                                               : RankOperation::minimum;
+}
+
+bool ProcessRanks::reduce(const CollectiveDescription &d, const std::byte *from,
+                          std::byte *to) {
+  const RankReduction reduction{
+      .division = find(d)->division,
+      .scatters = d.kind == libraries::CollectiveKind::reduceScatter,
+      .type = elementOf(d.type),
+      .operation = operationOf(d.combination),
+      .from = from,
+      .to = to,
+      .count = uint64_t(d.outer * d.piece)};
+  if (!table->beginReduction(group, reduction, most))
+    return fail(table->whyNot());
+  received += uint64_t(libraries::receivedBytes(d, number));
+  ++reduced;
+  return complete();
 }
 
 void ProcessRanks::leave() {

@@ -39,6 +39,12 @@ public:
 
   bool exchange(std::span<const OutgoingMessage> outgoing,
                 std::span<const IncomingMessage> incoming) override;
+  bool prepareReduction(
+      const libraries::CollectiveDescription &description) override;
+  bool reduces(
+      const libraries::CollectiveDescription &description) const override;
+  bool reduce(const libraries::CollectiveDescription &description,
+              const std::byte *from, std::byte *to) override;
   bool isForAnyThread() const override { return table->isForAnyThread(group); }
   void await(std::string_view what) override;
   std::string whyEnded() const override { return why; }
@@ -54,8 +60,11 @@ public:
   /// Wakes who waits elsewhere, as whenLost() says. False if that one sleeps
   /// on.
   bool wakeOthers(const std::string &loss);
-  /// Bytes that other ranks have sent this one.
+  /// Bytes that other ranks have sent this one; of a reduction by MPI those of
+  /// a ring.
   uint64_t receivedBytes() const { return received; }
+  /// How often MPI has combined elements.
+  uint64_t reductionsByMpi() const { return reduced; }
 
   /// All ranks call it at their end.
   void leave();
@@ -66,10 +75,21 @@ private:
         countHere(table->ranksHere(group)), numberHere(table->rankHere(group)),
         group(group), most(most) {}
 
+  /// A collective whose elements MPI combines.
+  struct Reduction {
+    libraries::CollectiveDescription description;
+    int division = 0; // in the table
+  };
+  const Reduction *find(const libraries::CollectiveDescription &d) const;
+  bool fail(std::string reason);
+  /// Waits for what was begun.
+  bool complete();
+
   const MessageTable *table;
   const int64_t number, count, countHere, numberHere;
   MessageGroup *group;
-  uint64_t most, received = 0;
+  uint64_t most, received = 0, reduced = 0;
+  std::vector<Reduction> reductions;
   const Heartbeat *heartbeat = nullptr;
   std::string why;
   std::vector<RankMessage> sending, receiving;

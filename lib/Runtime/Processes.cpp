@@ -275,6 +275,10 @@ bool Processes::leave(bool givesUp, Error &error) {
 
 Communicator &Processes::communicator() { return *implementation->ranks; }
 
+uint64_t Processes::reductionsByMpi() const {
+  return implementation->ranks->reductionsByMpi();
+}
+
 uint64_t Processes::receivedBytes() const {
   return implementation->ranks->receivedBytes();
 }

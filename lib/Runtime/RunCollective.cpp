@@ -254,6 +254,8 @@ private:
   }
 
   bool allReduce(const std::byte *from, std::byte *to, std::byte *work) {
+    if (ranks.reduces(d))
+      return ranks.reduce(d, from, to);
     const int64_t share = libraries::shareOf(d);
     auto begin = [&](int64_t m) { return std::min(d.piece, m * share); };
     auto bytes = [&](int64_t m) {
@@ -278,6 +280,8 @@ private:
       sort(from, sorted, /*intoParts=*/true);
       from = sorted;
     }
+    if (ranks.reduces(d))
+      return ranks.reduce(d, from, to);
     return exchangeAndCombine(
         [&](int64_t m) { return std::span(from + m * part(), size_t(part())); },
         received, part(), to);

@@ -4,7 +4,8 @@
 // are sent to the rank that adds them up, which does so in the order of the
 // ranks of the group, from the first to the last; an all-reduce then hands the
 // sums to all. That receives 2 (n - 1) / n times the tensor, as a ring does.
-// f16 and bf16 are added up in f32 and rounded once.
+// f16 and bf16 are added up in f32 and rounded once. Where the description says
+// so, MPI combines elements instead, in an order of its own.
 //
 //===----------------------------------------------------------------------===//
 

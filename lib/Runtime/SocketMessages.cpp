@@ -373,7 +373,8 @@ const char *whyNot() { return reason.c_str(); }
 
 const MessageTable tenon::runtime::socketMessages = {
     messageTableVersion, nullptr, rankOf, ranksOf, ranksHereOf, rankHereOf,
-    isForAnyThread,      begin,   test,   leave,   whyNot};
+    isForAnyThread, begin, /*divide=*/nullptr, /*beginReduction=*/nullptr,
+    test, leave, whyNot};
 
 MessageGroup *tenon::runtime::meetBySockets(const Meeting &meeting,
                                             std::string &error) {

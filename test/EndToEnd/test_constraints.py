@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import HERE, refused, succeed
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 from test_ranks import CPU
 
 MESH = "--mesh=data=2,model=2"
@@ -140,6 +140,30 @@ def test_texts_with_constraints_go_on(constrained: Path, tmp_path: Path) -> None
     expect_equal(results(tmp_path / "parts.tenon", inputs, "--ranks=4"), expected)
     succeed("compile", text, "--compile-from=simplify", "-o", tmp_path / "whole.tenon")
     expect_equal(results(tmp_path / "whole.tenon", inputs), expected)
+
+
+@pytest.mark.parametrize("sharding", ["solve", "propagate"])
+def test_parts_of_an_axis(tmp_path: Path, sharding: str) -> None:
+    """A dimension is cut by the middle of an axis, as an author asks, where no choice would do so; dimensions of other sizes are uneven."""
+    text = tmp_path / "step.mlir"
+    text.write_text("""
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%x: tensor<6x10xf32>, %w: tensor<10x7xf32>) -> (tensor<6x7xf32>, tensor<6xf32>) {
+  %0 = stablehlo.tanh %x : tensor<6x10xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x":(2)2}, {"x":(1)2, ?}]> : tensor<6x10xf32>
+  %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<6x10xf32>, tensor<10x7xf32>) -> tensor<6x7xf32>
+  %cst = stablehlo.constant dense<0.0> : tensor<f32>
+  %3 = stablehlo.reduce(%1 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<6x10xf32>, tensor<f32>) -> tensor<6xf32>
+  %4 = sdy.sharding_constraint %3 <@mesh, [{"x":(4)2}]> : tensor<6xf32>
+  return %2, %4 : tensor<6x7xf32>, tensor<6xf32>
+}
+""")
+    random = np.random.default_rng(0)
+    x, w = random.normal(size=(6, 10)).astype(np.float32), random.normal(size=(10, 7)).astype(np.float32)
+    save_file({"arg0": x, "arg1": w}, tmp_path / "inputs")
+    succeed("compile", text, "--mesh=x=8", f"--sharding={sharding}", "--verify-forms", CPU, "-o", tmp_path / "parts.tenon")
+    expected = {"result0": np.tanh(x) @ w, "result1": np.tanh(x).sum(axis=1)}
+    expect_equal(results(tmp_path / "parts.tenon", tmp_path / "inputs", "--ranks=8"), expected)
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

@@ -60,11 +60,16 @@ int64_t countInstructions(const format::Block &block) {
 /// the largest share, receives in them.
 struct Exchange {
   int64_t collectives = 0, bytes = 0;
+  int64_t combined = 0; // by a library
+  std::string library;
   bool isExact = true; // no loop of an unknown length and no branch holds any
 
   void add(const Exchange &other, int64_t times) {
     collectives += other.collectives * times;
     bytes += other.bytes * times;
+    combined += other.combined * times;
+    if (!other.library.empty())
+      library = other.library;
     isExact = isExact && other.isExact;
   }
 };
@@ -78,8 +83,11 @@ Exchange exchangeOf(const format::Index &index, const format::Block &block) {
         callee.kind == format::CalleeKind::collective)
       if (auto description =
               libraries::restoreCollective(callee, index.ranks(), error))
-        all.add({description->kind != libraries::CollectiveKind::partitionId,
-                 libraries::receivedBytes(*description, 0)},
+        all.add({.collectives = description->kind !=
+                                libraries::CollectiveKind::partitionId,
+                 .bytes = libraries::receivedBytes(*description, 0),
+                 .combined = !callee.library.empty(),
+                 .library = callee.library},
                 1);
     for (const format::Block &inner : instruction.blocks) {
       Exchange once = exchangeOf(index, inner);
@@ -100,6 +108,10 @@ void printExchange(const format::Index &index,
               exchange.isExact ? "" : "about ",
               static_cast<long long>(exchange.collectives),
               static_cast<long long>(exchange.bytes));
+  if (exchange.combined > 0)
+    std::printf("%lld of them are combined by %s, in an order of its own\n",
+                static_cast<long long>(exchange.combined),
+                exchange.library.c_str());
 }
 
 /// What a run may set, with how to do so.

@@ -143,10 +143,17 @@ void printSummary(const runtime::Executor &executor,
   std::printf("time       median %.3f ms, min %.3f ms, max %.3f ms per step\n",
               stepSeconds[stepSeconds.size() / 2] * 1e3,
               stepSeconds.front() * 1e3, stepSeconds.back() * 1e3);
-  if (executor.processes())
+  if (auto *processes = executor.processes()) {
+    const uint64_t reductions = processes->reductionsByMpi();
     std::printf(
-        "ranks      received %s bytes per step from others\n",
-        std::to_string(executor.receivedBytes() / stepSeconds.size()).c_str());
+        "ranks      received %s bytes per step from others%s\n",
+        std::to_string(executor.receivedBytes() / stepSeconds.size()).c_str(),
+        reductions == 0
+            ? ""
+            : (", MPI combined elements " +
+               std::to_string(reductions / stepSeconds.size()) + " times")
+                  .c_str());
+  }
   uint64_t planned = 0;
   for (const format::Segment &segment : executor.index().segments)
     planned += segment.bytes;

@@ -10,6 +10,7 @@
 #define TENON_ANALYSIS_COLLECTIVES_H
 
 #include "tenon/Libraries/Collective.h"
+#include "tenon/Libraries/Reducer.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -33,6 +34,9 @@ bool holdsCollective(mlir::Operation *op);
 /// out such a one.
 std::optional<libraries::CollectiveDescription>
 describeCollective(mlir::Operation *op, std::string &whyNot);
+
+/// What combines its elements.
+libraries::Reducer reducerOf(mlir::Operation *op);
 
 } // namespace tenon
 

@@ -118,6 +118,41 @@ def BucketSumsPass : Pass<"collectives-bucket-sums", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ReduceByLibraryPass : Pass<"collectives-reduce-by-library", "::mlir::func::FuncOp"> {
+  let summary = "have a library combine elements, in an order of its own";
+  let description = [{
+    Marks the `all_reduce` and `reduce_scatter` operations whose elements the
+    library combines that carries the bytes, MPI or NCCL, and does not lose a
+    not-a-number of. All others are combined by the ranks, in their order.
+
+    ```mlir
+    // options: library=mpi
+    // before
+    func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+      %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }) : (tensor<5xf32>) -> tensor<5xf32>
+      return %0 : tensor<5xf32>
+    }
+    // after
+    func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+      %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }) {step.reducer = "mpi"} : (tensor<5xf32>) -> tensor<5xf32>
+      return %0 : tensor<5xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+  let options = [
+    Option<"library", "library", "std::string", "\"\"", "mpi or nccl">,
+  ];
+}
+
 def ExpandPass : Pass<"collectives-expand", "::mlir::func::FuncOp"> {
   let summary = "leave collectives only bytes to move, in one piece";
   let description = [{
@@ -127,7 +162,8 @@ def ExpandPass : Pass<"collectives-expand", "::mlir::func::FuncOp"> {
     up, a `reduce` over the ranks, in their order and accumulated in f32 if the
     type has 16 bits, and an `all_gather` of the sums; a `reduce_scatter` as
     the first two of these. A tensor with fewer elements than ranks is gathered and
-    added up by all.
+    added up by all. What the library is to combine itself
+    (`collectives-reduce-by-library`) stays.
 
     Parts that are not in one piece, since the collective cuts or joins a
     dimension behind others, are turned by a `transpose`, which may become part of the kernels around it.

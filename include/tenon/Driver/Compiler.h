@@ -74,6 +74,9 @@ struct CompileOptions {
   /// step takes, `propagate` for those that follow from what the step itself
   /// asks for, or a file with lines NAME = LAYOUT.
   std::string sharding;
+  /// With `mesh`: elements are combined by what carries them, MPI or NCCL, in an
+  /// order of its own.
+  bool fastCollectives = false;
   std::string dumpProblems; // folder for solver instances; empty for none
   std::string from, to;     // stages to resume after, stop after; or empty
   /// Whose remarks are printed and reported, a regular expression over the

@@ -3,7 +3,8 @@
 // Own declarations of the functions, types and numbers of libnccl.so.2 that
 // Tenon calls, after its documentation, so that no header of NVIDIA is needed
 // to build. The runtime opens the library by name; libtenon-emulated-nccl.so
-// exports the same symbols. Counts are elements, as many as a rank sends.
+// exports the same symbols. Counts are elements, as many as a rank sends, but
+// those of a reduce-scatter: as many as it gets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,6 +47,8 @@ enum ncclDataType_t : int {
   ncclBfloat16 = 9,
 };
 
+enum ncclRedOp_t : int { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3 };
+
 /// Every function that Tenon calls: FUNCTION(result, symbol, (parameters)).
 #define TENON_NCCL_FUNCTIONS(FUNCTION)                                         \
   FUNCTION(ncclResult_t, ncclGetVersion, (int *version))                       \
@@ -61,6 +64,14 @@ enum ncclDataType_t : int {
   FUNCTION(ncclResult_t, ncclAllGather,                                        \
            (const void *send, void *receive, size_t count,                     \
             ncclDataType_t type, ncclComm_t ranks, CUstream stream))           \
+  FUNCTION(ncclResult_t, ncclAllReduce,                                        \
+           (const void *send, void *receive, size_t count,                     \
+            ncclDataType_t type, ncclRedOp_t operation, ncclComm_t ranks,      \
+            CUstream stream))                                                  \
+  FUNCTION(ncclResult_t, ncclReduceScatter,                                    \
+           (const void *send, void *receive, size_t count,                     \
+            ncclDataType_t type, ncclRedOp_t operation, ncclComm_t ranks,      \
+            CUstream stream))                                                  \
   FUNCTION(ncclResult_t, ncclSend,                                             \
            (const void *send, size_t count, ncclDataType_t type, int peer,     \
             ncclComm_t ranks, CUstream stream))                                \

@@ -104,6 +104,8 @@ public:
   Communicator &communicator();
   /// Bytes that this rank has received from others.
   uint64_t receivedBytes() const;
+  /// How often MPI has combined elements for it.
+  uint64_t reductionsByMpi() const;
 
 private:
   struct Implementation;

@@ -28,9 +28,10 @@ int64_t libraryScratch(step::GroupOp group, target::Isa isa) {
 
 int64_t collectiveScratch(step::GroupOp group) {
   std::string error;
-  auto description =
-      describeCollective(&group.getBody().front().front(), error);
-  return description ? libraries::workspaceBytes(*description) : 0;
+  Operation *op = &group.getBody().front().front();
+  auto description = describeCollective(op, error);
+  return description ? libraries::workspaceBytes(*description, reducerOf(op))
+                     : 0;
 }
 
 } // namespace

@@ -236,6 +236,7 @@ constexpr AttributeShape operationShapes[] = {
     {meshAttrName, isMesh, "axes with sizes, such as \"data=2,model=4\""},
     {layoutProofAttrName, isText, "a string"},
     {droppedConstraintsAttrName, isCount, "an i64 of at least 0"},
+    {reducerAttrName, isText, "a string"},
     {besideAttrName, isCount, "an i64 of at least 0"},
     {layoutAttrName, isText, "a string"},
     {wholeAttrName, isTensorType, "a type of tensors"},

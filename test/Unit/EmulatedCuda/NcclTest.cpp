@@ -164,6 +164,61 @@ TEST(Nccl, MovesBytesInEveryLaunch) {
   EXPECT_EQ(said, std::vector<std::string>(3));
 }
 
+TEST(Nccl, CombinesInAnOrderOfItsOwn) {
+  const auto said = run(3, [](Rank &rank, ncclComm_t ranks) -> std::string {
+    const auto own = unsigned(rank.number);
+    // 1, -1 and 2^-25 in f32: 0 from the last rank on, 2^-25 from the first.
+    constexpr unsigned parts[] = {0x3f800000, 0xbf800000, 0x33000000};
+    CUdeviceptr terms = rank.memory(6, parts[own]), sum = rank.memory(6, 99),
+                numbers = rank.memory(6, 0), most = rank.memory(2, 99);
+    for (unsigned i = 0; i < 6; ++i)
+      cuMemsetD32Async(numbers + 4 * i, 10 * i + own, 1, rank.stream);
+    CUgraphExec graph = rank.captured([&] {
+      ncclAllReduce(Rank::at(terms), Rank::at(sum), 6, ncclFloat32, ncclSum,
+                    ranks, rank.stream);
+      ncclReduceScatter(Rank::at(numbers), Rank::at(most), 2, ncclUint32,
+                        ncclMax, ranks, rank.stream);
+    });
+    for (unsigned round = 0; round < 2; ++round) {
+      rank.launch(graph);
+      if (rank.valueAt(sum, 5) != 0 || rank.valueAt(sum, 0) != 0)
+        return "another sum";
+      for (unsigned i = 0; i < 2; ++i)
+        if (rank.valueAt(most, i) != 10 * (2 * own + i) + 2)
+          return "another maximum";
+    }
+    cuGraphExecDestroy(graph);
+    return ncclCommDestroy(ranks) == ncclSuccess ? "" : ncclGetLastError(ranks);
+  });
+  EXPECT_EQ(said, std::vector<std::string>(3));
+}
+
+TEST(Nccl, ReductionsFitTogether) {
+  auto reduced = [](ncclRedOp_t other, bool scatters) {
+    return [=](Rank &rank, ncclComm_t ranks) {
+      CUdeviceptr from = rank.memory(8, 1), to = rank.memory(8, 0);
+      const bool isOther = rank.number == 0;
+      if (scatters && isOther)
+        ncclReduceScatter(Rank::at(from), Rank::at(to), 4, ncclFloat32, ncclSum,
+                          ranks, rank.stream);
+      else
+        ncclAllReduce(Rank::at(from), Rank::at(to), 4, ncclFloat32,
+                      isOther ? other : ncclSum, ranks, rank.stream);
+      return "";
+    };
+  };
+  expectSaid("comes with an all-reduce (maximum) of 4 float32",
+             reduced(ncclMax, /*scatters=*/false));
+  expectSaid("comes with a reduce-scatter (sum) of 4 float32",
+             reduced(ncclSum, /*scatters=*/true));
+  expectSaid("operation 1 is not emulated", [](Rank &rank, ncclComm_t ranks) {
+    CUdeviceptr from = rank.memory(4, 1), to = rank.memory(4, 0);
+    ncclAllReduce(Rank::at(from), Rank::at(to), 4, ncclFloat32, ncclProd, ranks,
+                  rank.stream);
+    return ncclGetLastError(ranks);
+  });
+}
+
 TEST(Nccl, SaysWhatDoesNotFit) {
   expectSaid("comes with an all-gather of 5 float32, which is not captured, "
              "and rank",

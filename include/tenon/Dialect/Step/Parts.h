@@ -30,6 +30,10 @@ inline constexpr llvm::StringLiteral besideAttrName = "step.beside";
 /// layouts.
 inline constexpr llvm::StringLiteral layoutProofAttrName = "step.layout_proof";
 
+/// On collectives that combine elements, and then on exec.collective, string:
+/// what does so in an order of its own (Libraries/Reducer.h).
+inline constexpr llvm::StringLiteral reducerAttrName = "step.reducer";
+
 } // namespace tenon::step
 
 #endif // TENON_DIALECT_STEP_PARTS_H
