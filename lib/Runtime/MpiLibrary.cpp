@@ -205,7 +205,7 @@ bool beginReduction(MessageGroup *group, const RankReduction &reduction,
   int width = 0;
   if (!isDone(MPI_Type_size(type, &width), "MPI_Type_size"))
     return false;
-  most = std::min<uint64_t>(most / uint64_t(width), INT_MAX);
+  most = std::clamp<uint64_t>(most / uint64_t(width), 1, INT_MAX);
   auto request = [&] {
     group->expected.push_back(-1);
     return &group->requests.emplace_back(MPI_REQUEST_NULL);

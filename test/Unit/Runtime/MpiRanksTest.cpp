@@ -10,6 +10,8 @@
 
 #include <numeric>
 
+using namespace tenon;
+using namespace tenon::libraries;
 using namespace tenon::runtime;
 
 namespace {
@@ -42,6 +44,51 @@ void exchangeAll(ProcessRanks &ranks, size_t count) {
     EXPECT_EQ(received[size_t(other)], message(other, ranks.rank(), count));
 }
 
+/// MPI adds up all elements, and scatters the largest in the order of the
+/// group.
+void combineAll(ProcessRanks &ranks, std::vector<Participant> group,
+                int64_t piece) {
+  CollectiveDescription sum{.kind = CollectiveKind::allReduce,
+                            .type = ElementType::f32,
+                            .combination = Combination::sum,
+                            .piece = piece,
+                            .groupSize = 3,
+                            .groups = group};
+  CollectiveDescription largest = sum;
+  largest.kind = CollectiveKind::reduceScatter;
+  largest.type = ElementType::i32;
+  largest.combination = Combination::maximum;
+  EXPECT_FALSE(ranks.reduces(sum));
+  ASSERT_TRUE(ranks.prepareReduction(sum)) << ranks.whyEnded();
+  ASSERT_TRUE(ranks.prepareReduction(largest)) << ranks.whyEnded();
+  EXPECT_TRUE(ranks.reduces(sum));
+  const auto rank = int(ranks.rank());
+  const uint64_t before = ranks.receivedBytes();
+
+  std::vector<float> terms(static_cast<size_t>(piece)), sums(terms.size());
+  for (size_t i = 0; i < terms.size(); ++i)
+    terms[i] = float(i) + 100.0f * float(rank);
+  auto bytesOf = [](auto &values) {
+    return std::as_writable_bytes(std::span(values)).data();
+  };
+  ASSERT_TRUE(ranks.reduce(sum, bytesOf(terms), bytesOf(sums)))
+      << ranks.whyEnded();
+  for (size_t i = 0; i < sums.size(); ++i)
+    EXPECT_EQ(sums[i], 3.0f * float(i) + 300.0f);
+
+  std::vector<int32_t> numbers(3 * terms.size()), most(terms.size());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = int32_t(i) - 10 * rank;
+  ASSERT_TRUE(ranks.reduce(largest, bytesOf(numbers), bytesOf(most)))
+      << ranks.whyEnded();
+  const size_t place =
+      group.front().rank == 0 ? size_t(rank) : size_t(2 - rank);
+  for (size_t i = 0; i < most.size(); ++i)
+    EXPECT_EQ(most[i], int32_t(place * most.size() + i));
+  EXPECT_EQ(ranks.receivedBytes() - before,
+            uint64_t(receivedBytes(sum, rank) + receivedBytes(largest, rank)));
+}
+
 } // namespace
 
 TEST(MpiRanks, PiecesAndSizes) {
@@ -63,6 +110,11 @@ TEST(MpiRanks, PiecesAndSizes) {
     exchangeAll(*others, count);
   }
   EXPECT_EQ(others->receivedBytes(), 2u * (1 + 999 + 1000 + 1001 + 100'003));
+
+  combineAll(*ranks, {{0}, {1}, {2}}, 7);
+  combineAll(*ranks, {{2}, {1}, {0}}, 1000);
+  combineAll(*others, {{0}, {1}, {2}}, 1001); // in pieces
+  EXPECT_EQ(ranks->reductionsByMpi(), 4u);
 
   // A rank that sends less than is expected, or more.
   for (size_t count : {size_t(10), size_t(30)}) {
