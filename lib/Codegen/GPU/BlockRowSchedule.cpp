@@ -8,8 +8,8 @@
 // shared memory (RowStaging.h): one thread per place adds its elements, in
 // their order, while the others compute the next round, which is stored in
 // another part of shared memory. A maximum is the same in any order, so each
-// thread takes that of its own elements; such passes, and those that only store,
-// walk the row backward.
+// thread takes that of its own elements; such passes, and those that only
+// store, walk the row backward.
 //
 // Rows end with a round that not all threads have a vector in. It is written
 // out apart, so that nothing is asked in whole ones. All results are written in
@@ -292,7 +292,7 @@ private:
 
   /// All threads' own to one value in all of them.
   Value joinOfBlock(const Combiner &combiner, Value sum) {
-    const Type type = combiner.accumulatorType(0);
+    const Type type = valueType(combiner.accumulatorType(0));
     const int64_t bytes = bytesOf(type), warps = tiling.threads / threadsOfWarp;
     Value slots = slotsFor(combiner);
     Value ofWarp = joinOfWarp(combiner, joinOfVector(combiner, sum));
@@ -309,7 +309,7 @@ private:
 
   /// The sums of all places to one value in all threads.
   Value collapseOfBlock(const Combiner &combiner, Value sum) {
-    const Type type = combiner.accumulatorType(0);
+    const Type type = valueType(combiner.accumulatorType(0));
     const int64_t bytes = bytesOf(type);
     Value slots = slotsFor(combiner);
     ifThen(hasPlace,

@@ -21,8 +21,9 @@ namespace tenon::codegen {
 /// not depend on how its warps are dealt out to them.
 static constexpr int64_t fewBlocks = 128;
 
-/// Each block of a launch has the shared memory of all its kernels. So much of
-/// it for a thread keeps no block off a multiprocessor.
+/// Each block of a launch has the shared memory of all its kernels. With so
+/// much of it for a thread a multiprocessor still has room for 3 to 7 blocks of
+/// 256 threads, about as many as there are registers for.
 static constexpr int64_t mostSharedBytesPerThread = 128;
 
 JointLaunches::JointLaunches(

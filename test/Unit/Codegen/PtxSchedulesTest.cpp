@@ -198,17 +198,19 @@ TEST(PtxSchedules, RowsThatOverwriteEarly) {
     }
 }
 
+/// In groups of lanes, in warps and in blocks.
 TEST(PtxSchedules, RowsOfOtherTypes) {
-  for (const char *type : {"f64", "i64", "i32", "ui8", "f16"})
-    for (const char *name : {"add", "maximum"}) {
-      SCOPED_TRACE(std::string(type) + " " + name);
-      compareFast(fill(R"(
-    func.func private @kernel(%x: tensor<10x100xTYPE>, %i: tensor<TYPE>) -> tensor<10xTYPE> {
-      %0 = stablehlo.reduce(%x init: %i) applies stablehlo.NAME across dimensions = [1] : (tensor<10x100xTYPE>, tensor<TYPE>) -> tensor<10xTYPE>
+  for (const char *length : {"100", "1280", "8256"})
+    for (const char *type : {"f64", "i64", "i32", "ui8", "f16"})
+      for (const char *name : {"add", "maximum"}) {
+        SCOPED_TRACE(std::string(length) + " " + type + " " + name);
+        compareFast(fill(R"(
+    func.func private @kernel(%x: tensor<10xLENGTHxTYPE>, %i: tensor<TYPE>) -> tensor<10xTYPE> {
+      %0 = stablehlo.reduce(%x init: %i) applies stablehlo.NAME across dimensions = [1] : (tensor<10xLENGTHxTYPE>, tensor<TYPE>) -> tensor<10xTYPE>
       return %0 : tensor<10xTYPE>
     })",
-                       {{"TYPE", type}, {"NAME", name}}));
-    }
+                         {{"LENGTH", length}, {"TYPE", type}, {"NAME", name}}));
+      }
 }
 
 std::string columnSums(const std::string &shape, const std::string &dims,
