@@ -297,8 +297,8 @@ void FloatQueryGradient::storeCenters(const Centers &centers) {
   for (int64_t i = 0; i < layout.rowsOfThread; ++i)
     ifBelow(firstRow + rowOf(i), problem.queries,
             [&](const IndexExpression &query) {
-              tiles.store(addressOfMean(query, 0), centers[i].pivot);
-              tiles.store(addressOfMean(query, 1), centers[i].rest);
+              tiles.store(addressInScratch(query, 2, 0), centers[i].pivot);
+              tiles.store(addressInScratch(query, 2, 1), centers[i].rest);
             });
 }
 
@@ -400,8 +400,8 @@ void FloatKeyGradient::takeQueries(const IndexExpression &firstQuery,
   const Values gradients = gradientsOf(firstQuery);
   Centers centers = perColumn([&](const IndexExpression &query) {
     Type f32 = builder.getF32Type();
-    return GradientCenter{tiles.load(addressOfMean(query, 0), f32),
-                          tiles.load(addressOfMean(query, 1), f32)};
+    return GradientCenter{tiles.load(addressInScratch(query, 2, 0), f32),
+                          tiles.load(addressInScratch(query, 2, 1), f32)};
   });
   share(slopesOf(weights, gradients, firstQuery, centers), firstQuery);
   addWeighted(MutableArrayRef(sums).take_front(keySums), query, firstQuery,
@@ -419,12 +419,14 @@ FloatAttentionGradientSchedule::launches(const KernelSource &source) const {
   step::AttentionGradientOp op = gradientOf(source);
   const AttentionProblem p(op);
   return launchesOfGradient<FloatQueryGradient, FloatKeyGradient>(
-      source, op, Tiles::threads,
-      elementCount(p.batch) * queryTiles(op, p).blocksOf(p.queries) *
-          Tiles::blocksOfFeatures(p.features),
-      step::attentionUnits(op) * keyTiles(op, p).blocksOf(p.keys) *
-          Tiles::blocksOfFeatures(std::max(p.features, p.valueFeatures)),
-      /*partsOfMean=*/2);
+      source, op,
+      {.parts = elementCount(p.batch) * queryTiles(op, p).blocksOf(p.queries) *
+                Tiles::blocksOfFeatures(p.features),
+       .threads = Tiles::threads},
+      {.parts = step::attentionUnits(op) * keyTiles(op, p).blocksOf(p.keys) *
+                Tiles::blocksOfFeatures(std::max(p.features, p.valueFeatures)),
+       .threads = Tiles::threads},
+      /*numbersOfQuery=*/2, /*ofValues=*/false);
 }
 
 } // namespace tenon::codegen

@@ -105,8 +105,14 @@ Value GpuAttentionKernel::whereTaken(Value value, const IndexExpression &query,
                                      const IndexExpression &key,
                                      double otherwise) {
   if (problem.causal) {
+    // Of all elements of a lane the distance is one number and a constant.
+    IndexExpression distance = key - query;
+    const int64_t constant = std::exchange(distance.constant, 0);
+    Type i32 = builder.getI32Type();
     Value isTaken = create<arith::CmpIOp>(
-        arith::CmpIPredicate::ule, algebra.scalar(key), algebra.scalar(query));
+        arith::CmpIPredicate::sle,
+        create<arith::IndexCastOp>(i32, algebra.scalar(distance)).getResult(),
+        numberOfType(builder, loc, i32, double(-constant)));
     value = create<arith::SelectOp>(isTaken, value, number(otherwise));
   }
   return whereBelow(value, key, problem.keys, otherwise);
@@ -129,8 +135,8 @@ Value GpuAttentionKernel::statisticOf(Value tensor,
                       builder.getF32Type());
 }
 
-Value GpuAttentionKernel::addressOfMean(const IndexExpression &query,
-                                        int64_t part) {
+Value GpuAttentionKernel::addressInScratch(const IndexExpression &query,
+                                           int64_t numbers, int64_t number) {
   SmallVector<int64_t> shape = problem.batch;
   shape.push_back(problem.queries);
   Indices at = batch;
@@ -138,8 +144,8 @@ Value GpuAttentionKernel::addressOfMean(const IndexExpression &query,
   Type i64 = builder.getI64Type();
   Value begin = create<memref::ExtractAlignedPointerAsIndexOp>(
       function.getArguments().back());
-  Value offset = algebra.scalar(
-      (algebra.linearize(at, shape) + part * elementCount(shape)) * 4);
+  Value offset =
+      algebra.scalar((algebra.linearize(at, shape) * numbers + number) * 4);
   Value place = create<arith::AddIOp>(begin, offset);
   return create<LLVM::IntToPtrOp>(
       LLVM::LLVMPointerType::get(builder.getContext(),

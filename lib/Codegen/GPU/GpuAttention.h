@@ -17,29 +17,30 @@
 
 namespace tenon::codegen {
 
-/// The launches of a gradient: blocks of queries, if their gradient or the
-/// means of the weights' gradients are needed, which they leave in scratch
-/// memory as `partsOfMean` numbers per query; then blocks of keys.
+/// The launches of a gradient: blocks of queries, for their gradient and for
+/// what blocks of keys need of them, which they leave in scratch memory as
+/// `numbersOfQuery` f32 for each; then blocks of keys. The gradient of the
+/// values alone needs it, too, or does not (`ofValues`).
 template <typename Queries, typename Keys>
 llvm::SmallVector<GpuLaunch>
 launchesOfGradient(const KernelSource &source, step::AttentionGradientOp op,
-                   int64_t threads, int64_t queryBlocks, int64_t keyBlocks,
-                   int64_t partsOfMean = 1) {
+                   LaunchShape queries, LaunchShape keys,
+                   int64_t numbersOfQuery, bool ofValues) {
   auto makes = [&](mlir::Value result) {
     return source.indexOfResult(result) >= 0;
   };
-  const bool makesKeys = makes(op.getKeyGradient());
-  LaunchShape shape{.parts = queryBlocks, .threads = threads};
+  const bool makesKeys = makes(op.getKeyGradient()),
+             makesValues = makes(op.getValueGradient()),
+             leavesNumbers = makesKeys || (makesValues && ofValues);
   const step::AttentionProblem problem(op);
-  if (makesKeys)
-    shape.scratchBytes =
-        elementCount(problem.batch) * problem.queries * partsOfMean * 4;
+  if (leavesNumbers)
+    queries.scratchBytes = keys.scratchBytes =
+        elementCount(problem.batch) * problem.queries * numbersOfQuery * 4;
   llvm::SmallVector<GpuLaunch> launches;
-  if (makes(op.getQueryGradient()) || makesKeys)
-    launches.push_back(launchOf<Queries>(shape));
-  shape.parts = keyBlocks;
-  if (makesKeys || makes(op.getValueGradient()))
-    launches.push_back(launchOf<Keys>(shape));
+  if (makes(op.getQueryGradient()) || leavesNumbers)
+    launches.push_back(launchOf<Queries>(queries));
+  if (makesKeys || makesValues)
+    launches.push_back(launchOf<Keys>(keys));
   return launches;
 }
 
@@ -94,9 +95,10 @@ protected:
   /// The element for a query of a tensor with the batch dimensions and queries,
   /// as f32.
   mlir::Value statisticOf(mlir::Value tensor, const IndexExpression &query);
-  /// Where scratch memory has part `part` of a mean, an f32, for a query of the
-  /// batch.
-  mlir::Value addressOfMean(const IndexExpression &query, int64_t part = 0);
+  /// Where scratch memory has f32 `number` of the `numbers` that are kept of
+  /// each query, for a query of the batch.
+  mlir::Value addressInScratch(const IndexExpression &query, int64_t numbers,
+                               int64_t number = 0);
   /// Sets the batch to these indices of the dimensions that keys have, and of
   /// those that they lack; the latter 0 if there are none.
   void setBatch(const Indices &own, const Indices &shared);

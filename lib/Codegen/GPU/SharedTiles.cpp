@@ -103,8 +103,15 @@ void SharedTiles::beginCopy(Value to, const Buffer &from,
   Value offset = k.algebra.scalar(position * bytesOf(from.elementType));
   offset = k.create<arith::IndexCastOp>(i64, offset);
   Value place = k.create<arith::AddIOp>(begin, offset);
-  Value address = k.create<LLVM::IntToPtrOp>(
-      pointerTo(k.builder.getContext(), NVVM::NVVMMemorySpace::Global), place);
+  beginCopy(to,
+            k.create<LLVM::IntToPtrOp>(pointerTo(k.builder.getContext(),
+                                                 NVVM::NVVMMemorySpace::Global),
+                                       place),
+            bytes, condition);
+}
+
+void SharedTiles::beginCopy(Value to, Value address, int64_t bytes,
+                            Value condition) {
   Value count;
   if (condition)
     count = k.create<arith::SelectOp>(

@@ -37,6 +37,9 @@ public:
   void beginCopy(mlir::Value to, const Buffer &from,
                  const IndexExpression &position, int64_t bytes,
                  mlir::Value condition);
+  /// The same of global memory at an address.
+  void beginCopy(mlir::Value to, mlir::Value from, int64_t bytes,
+                 mlir::Value condition);
   /// Puts what was begun into a group, and waits until at most so many groups
   /// of this thread have not arrived.
   void endGroup();

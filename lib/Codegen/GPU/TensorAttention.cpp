@@ -46,6 +46,10 @@ bool fitsTensorAttention(const KernelSource &source,
          p.queries >= 8 && p.keys >= 8;
 }
 
+bool arePlain(const step::AttentionProblem &p) {
+  return !p.bias && !p.mask && p.scale > 0;
+}
+
 int64_t paddedFeatures(int64_t features) {
   return std::max<int64_t>(llvm::PowerOf2Ceil(features), sumsAtOnce);
 }
@@ -53,9 +57,9 @@ int64_t paddedFeatures(int64_t features) {
 TensorAttentionKernel::TensorAttentionKernel(
     const KernelSource &source, func::FuncOp function,
     const LaunchShape &launch, const GpuInstructions &instructions,
-    const step::AttentionProblem &problem)
+    const step::AttentionProblem &problem, const BlockShape &shape)
     : GpuAttentionKernel(source, function, launch, instructions, problem),
-      isPlain(!problem.bias && !problem.mask && problem.scale > 0),
+      isPlain(arePlain(problem)), shape(shape),
       tiles(*this, cast<FloatType>(elementOf(narrowOf(problem.query)))),
       row(algebra.floorDiv(tiles.lane, 4)),
       column(algebra.mod(tiles.lane, 4) * 2) {}
@@ -63,17 +67,6 @@ TensorAttentionKernel::TensorAttentionKernel(
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
-
-Value TensorAttentionKernel::joined(Values values, Combine combine) {
-  while (values.size() > 1) {
-    for (size_t i = 0; i + 1 < values.size(); i += 2)
-      values[i / 2] = combine(values[i], values[i + 1]);
-    if (values.size() % 2)
-      values[values.size() / 2] = values.back();
-    values.truncate(llvm::divideCeil(values.size(), 2));
-  }
-  return values.front();
-}
 
 Value TensorAttentionKernel::overRow(Value value, Combine combine) {
   Type i32 = builder.getI32Type();
@@ -91,6 +84,12 @@ Value TensorAttentionKernel::overRow(Value value, Combine combine) {
   return value;
 }
 
+Value TensorAttentionKernel::isAnyOfWarp(Value condition) {
+  return create<NVVM::VoteSyncOp>(
+      builder.getI1Type(), numberOfType(builder, loc, builder.getI32Type(), -1),
+      condition, NVVM::VoteSyncKind::any);
+}
+
 Value TensorAttentionKernel::largerOrNaN(Value a, Value b) {
   return create<arith::MaximumFOp>(a, b);
 }
@@ -99,8 +98,8 @@ Value TensorAttentionKernel::multiplyAdd(Value a, Value b, Value c) {
   return create<math::FmaOp>(a, b, c);
 }
 
-Value TensorAttentionKernel::coarseExp2(Value exponent) {
-  return emitCoarseExp2(builder, loc, exponent, instructions);
+Value TensorAttentionKernel::coarseExp2(Value shifted) {
+  return emitCoarseExp2(builder, loc, shifted, instructions);
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,20 +133,12 @@ TensorOperand TensorAttentionKernel::operandOf(Value tensor,
 //===----------------------------------------------------------------------===//
 
 TensorAttentionKernel::Values
-TensorAttentionKernel::ofRow(ArrayRef<Value> elements, int64_t half) const {
-  Values found;
-  for (auto [i, element] : llvm::enumerate(elements))
-    if (int64_t(i) / 2 % 2 == half)
-      found.push_back(element);
-  return found;
-}
-
-TensorAttentionKernel::Values
-TensorAttentionKernel::loadRows(Value tile, const TileShape &shape,
-                                int64_t sum) {
+TensorAttentionKernel::loadRows(Value tile, const TileShape &tileShape,
+                                int64_t strip, int64_t sum) {
+  const IndexExpression first =
+      tiles.warp * shape.rowsOfWarp() + strip * rowsOfStrip;
   return tiles.loadMatrices(
-      tiles.addressAt(
-          tile, tiles.placeOfLeft(shape, true, tiles.warp * rowsOfWarp, sum)),
+      tiles.addressAt(tile, tiles.placeOfLeft(tileShape, true, first, sum)),
       true);
 }
 
@@ -156,45 +147,58 @@ void TensorAttentionKernel::addProducts(MutableArrayRef<Value> sums,
   llvm::copy(tiles.multiplyAdd(a, b, sums), sums.begin());
 }
 
-TensorAttentionKernel::Values
-TensorAttentionKernel::productsOf(llvm::function_ref<Values(int64_t)> rowsAt,
-                                  Value tile, const TileShape &shape) {
-  const int64_t count = shape.rows / columnsAtOnce;
-  Values products(4 * count, number(0));
-  for (int64_t s = 0; s < shape.width; s += sumsAtOnce) {
-    Values rows = rowsAt(s);
+TensorAttentionKernel::Values TensorAttentionKernel::productsOf(
+    llvm::function_ref<Values(int64_t, int64_t)> rowsAt, Value tile,
+    const TileShape &tileShape) {
+  const int64_t count = tileShape.rows / columnsAtOnce;
+  Values products(elementsOfLane(tileShape.rows), number(0));
+  for (int64_t s = 0; s < tileShape.width; s += sumsAtOnce) {
+    SmallVector<Values> rows;
+    for (int64_t strip = 0; strip < shape.strips; ++strip)
+      rows.push_back(rowsAt(strip, s));
     for (int64_t j = 0; j < count; j += 2) {
       Values both = tiles.loadMatrices(
           tiles.addressAt(
-              tile, tiles.placeOfRight(shape, true, j * columnsAtOnce, s)),
+              tile, tiles.placeOfRight(tileShape, true, j * columnsAtOnce, s)),
           true);
       for (int64_t i = 0; i < 2; ++i)
-        addProducts(MutableArrayRef(products).slice(4 * (j + i), 4), rows,
-                    ArrayRef(both).slice(2 * i, 2));
+        for (int64_t strip = 0; strip < shape.strips; ++strip)
+          addProducts(MutableArrayRef(products).slice(
+                          4 * ((j + i) * shape.strips + strip), 4),
+                      rows[strip], ArrayRef(both).slice(2 * i, 2));
     }
   }
   return products;
 }
 
 void TensorAttentionKernel::addWeighted(ArrayRef<Weighted> all, Value tile,
-                                        const TileShape &shape) {
-  for (int64_t s = 0; s < shape.rows; s += sumsAtOnce) {
+                                        const TileShape &tileShape) {
+  const int64_t strips = shape.strips;
+  for (int64_t s = 0; s < tileShape.rows; s += sumsAtOnce) {
     // Two neighbours of results are two neighbours of an operand.
     SmallVector<Values> rows;
-    for (const Weighted &each : all) {
-      ArrayRef<Value> w = each.coefficients.slice(4 * s / columnsAtOnce, 8);
-      rows.push_back({tiles.pack(w[0], w[1]), tiles.pack(w[2], w[3]),
-                      tiles.pack(w[4], w[5]), tiles.pack(w[6], w[7])});
-    }
-    for (int64_t j = 0; j < shape.width / columnsAtOnce; j += 2) {
+    for (const Weighted &each : all)
+      for (int64_t strip = 0; strip < strips; ++strip) {
+        Values registers;
+        for (int64_t i = 0; i < sumsAtOnce / columnsAtOnce; ++i) {
+          ArrayRef<Value> w = each.coefficients.slice(
+              4 * ((s / columnsAtOnce + i) * strips + strip), 4);
+          registers.push_back(tiles.pack(w[0], w[1]));
+          registers.push_back(tiles.pack(w[2], w[3]));
+        }
+        rows.push_back(registers);
+      }
+    for (int64_t j = 0; j < tileShape.width / columnsAtOnce; j += 2) {
       Values both = tiles.loadMatrices(
           tiles.addressAt(
-              tile, tiles.placeOfRight(shape, false, j * columnsAtOnce, s)),
+              tile, tiles.placeOfRight(tileShape, false, j * columnsAtOnce, s)),
           false);
-      for (auto [each, row] : llvm::zip_equal(all, rows))
+      for (auto [number, each] : llvm::enumerate(all))
         for (int64_t i = 0; i < 2; ++i)
-          addProducts(each.sums.slice(4 * (j + i), 4), row,
-                      ArrayRef(both).slice(2 * i, 2));
+          for (int64_t strip = 0; strip < strips; ++strip)
+            addProducts(each.sums.slice(4 * ((j + i) * strips + strip), 4),
+                        rows[int64_t(number) * strips + strip],
+                        ArrayRef(both).slice(2 * i, 2));
     }
   }
 }
@@ -242,7 +246,8 @@ TensorAttentionKernel::walk(Value first, ArrayRef<Stretch> stretches,
           Value write = create<arith::SubIOp>(constantIndex(stageBytes), read);
           Value to = tiles.addressAt(stages, write);
           SmallVector<TensorTiles::Held> computed;
-          fetch(block + 1, to, computed);
+          // The last block again rather than one that is not there.
+          fetch(algebra.clamped(block + 1, {0, count - 1}), to, computed);
           tiles.endGroup();
           take(block, tiles.addressAt(stages, read), next, stretch.isWhole);
           tiles.store(to, computed);
@@ -262,27 +267,38 @@ void TensorAttentionKernel::storeRows(Value result, ArrayRef<int64_t> dims,
                                       const IndexExpression &first,
                                       int64_t rows, Value memory) {
   Type type = elementOf(result);
-  const int64_t width = int64_t(sums.size()) / 4 * columnsAtOnce;
+  const int64_t strips = shape.strips,
+                width = int64_t(sums.size()) / 4 / strips * columnsAtOnce;
   int64_t lanes = 1;
   if (hasFeaturesLast(dims))
     for (lanes = bytesOfAccess / bytesOf(type); features % lanes;)
       lanes /= 2;
-  Value own = tiles.addressAt(memory, tiles.warp *
-                                          (rowsOfWarp * width * bytesOf(type)));
-  tiles.forVectors(
-      own, sums, width, type, lanes,
-      [&](const IndexExpression &inWarp, const IndexExpression &feature,
-          Value vector) {
-        ifBelow(first + inWarp, rows, [&](const IndexExpression &row) {
-          ifBelow(feature, features, [&](const IndexExpression &feature) {
-            algebra.lanes = lanes;
-            storePart(result,
-                      indices(dims, row, row, vectorAt(feature, features)),
-                      {vector, levels.current()});
-            algebra.lanes = 1;
-          });
+  for (int64_t strip = 0; strip < strips; ++strip) {
+    Values ofStrip;
+    for (auto [i, sum] : llvm::enumerate(sums))
+      if (int64_t(i) / 4 % strips == strip)
+        ofStrip.push_back(sum);
+    const IndexExpression firstRow =
+        tiles.warp * shape.rowsOfWarp() + strip * rowsOfStrip;
+    tiles.forVectors(
+        tiles.addressAt(memory, firstRow * (width * bytesOf(type))), ofStrip,
+        width, type, lanes,
+        [&](const IndexExpression &inStrip, const IndexExpression &feature,
+            Value vector) {
+          ifBelow(first + inStrip + strip * rowsOfStrip, rows,
+                  [&](const IndexExpression &row) {
+                    ifBelow(feature, features,
+                            [&](const IndexExpression &feature) {
+                              algebra.lanes = lanes;
+                              storePart(result,
+                                        indices(dims, row, row,
+                                                vectorAt(feature, features)),
+                                        {vector, levels.current()});
+                              algebra.lanes = 1;
+                            });
+                  });
         });
-      });
+  }
 }
 
 } // namespace tenon::codegen

@@ -1,7 +1,8 @@
 //===- TensorAttention.h - What attention on tensor cores shares ----------===//
 //
-// Attention and its gradient, of 16-bit operands. Each warp of a block has 16
-// rows, of queries or of keys, and walks blocks of columns, of the other kind.
+// Attention and its gradient, of 16-bit operands. Each warp of a block has one
+// or more strips of 16 rows, of queries or of keys, and walks blocks of columns,
+// of the other kind.
 // Tiles of what the columns have go to shared memory, one block ahead.
 //
 //===----------------------------------------------------------------------===//
@@ -14,9 +15,23 @@
 
 namespace tenon::codegen {
 
-/// Rows of a warp, columns of one instruction's result, and terms of its sum.
-inline constexpr int64_t rowsOfWarp = 16, columnsAtOnce = 8, sumsAtOnce = 16;
+/// Rows and columns of one instruction's result, and terms of its sum. A warp
+/// has one or more strips of so many rows.
+inline constexpr int64_t rowsOfStrip = 16, columnsAtOnce = 8, sumsAtOnce = 16;
 inline constexpr int64_t stagesOfAttention = 2;
+
+/// The rows that a block of threads has, and how many columns it takes at once.
+struct BlockShape {
+  int64_t warps, strips, columns;
+
+  int64_t rowsOfWarp() const { return strips * rowsOfStrip; }
+  int64_t rows() const { return warps * rowsOfWarp(); }
+  int64_t threads() const { return warps * threadsOfWarp; }
+  /// Blocks for so many rows.
+  int64_t blocksOf(int64_t extent) const {
+    return llvm::divideCeil(extent, rows());
+  }
+};
 
 /// Whether the tensors are of one 16-bit type, or widened from it in the
 /// kernel, and the results of floats; and whether the extents use most of each
@@ -26,6 +41,9 @@ bool fitsTensorAttention(const KernelSource &source,
                          llvm::ArrayRef<mlir::Value> tensors,
                          llvm::ArrayRef<mlir::Value> results);
 
+/// Whether a score is a product times a positive number and nothing else.
+bool arePlain(const step::AttentionProblem &problem);
+
 /// A power of two, of at least one instruction's sum.
 int64_t paddedFeatures(int64_t features);
 
@@ -34,35 +52,48 @@ protected:
   TensorAttentionKernel(const KernelSource &source, mlir::func::FuncOp function,
                         const LaunchShape &launch,
                         const GpuInstructions &instructions,
-                        const step::AttentionProblem &problem);
+                        const step::AttentionProblem &problem,
+                        const BlockShape &shape);
 
   using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
-  /// All of them, in pairs and pairs of pairs.
-  mlir::Value joined(Values values, Combine combine);
   /// Of the four lanes that have a row, in all of them.
   mlir::Value overRow(mlir::Value value, Combine combine);
+  /// Whether it holds in any lane of the warp, all of whose lanes come by.
+  mlir::Value isAnyOfWarp(mlir::Value condition);
   mlir::Value largerOrNaN(mlir::Value a, mlir::Value b);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
-  mlir::Value coarseExp2(mlir::Value exponent);
+  /// See emitCoarseExp2.
+  mlir::Value coarseExp2(mlir::Value shifted);
 
   /// Rows of queries or keys with their features as the sum.
   TensorOperand operandOf(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
                           int64_t rows, int64_t features);
 
-  /// Which row of a warp's rows and column of a block's columns this lane has
-  /// as element `i` of a result.
-  IndexExpression rowOf(int64_t i) const { return row + 8 * (i / 2 % 2); }
-  IndexExpression columnOf(int64_t i) const {
-    return column + (i / 4 * columnsAtOnce + i % 2);
+  /// Of this lane's elements of a result, four for each 8 columns and strip,
+  /// the strips of 8 columns one behind the other: in which of the lane's rows
+  /// element `i` is; which row of the warp's rows that is; and which column.
+  int64_t rowNumber(int64_t i) const {
+    return i / 2 % 2 + 2 * (i / 4 % shape.strips);
   }
-  /// Of the elements of a result in this lane, those of one of its two rows.
-  Values ofRow(llvm::ArrayRef<mlir::Value> elements, int64_t half) const;
-  /// The registers of the warp's rows of a tile, 16 features from `sum` on.
-  Values loadRows(mlir::Value tile, const TileShape &shape, int64_t sum);
+  IndexExpression rowAt(int64_t number) const { return row + 8 * number; }
+  IndexExpression rowOf(int64_t i) const { return rowAt(rowNumber(i)); }
+  IndexExpression columnOf(int64_t i) const {
+    return column + (i / 4 / shape.strips * columnsAtOnce + i % 2);
+  }
+  int64_t rowsOfLane() const { return 2 * shape.strips; }
+  /// How many elements of a result with so many columns a lane has.
+  int64_t elementsOfLane(int64_t columns) const {
+    return 4 * shape.strips * columns / columnsAtOnce;
+  }
+  /// The registers of a strip of the warp's rows of a tile, 16 features from
+  /// `sum` on.
+  Values loadRows(mlir::Value tile, const TileShape &tileShape, int64_t strip,
+                  int64_t sum);
   /// Products of rows, 16 features of which `rowsAt` gives, and the columns of
   /// a tile.
-  Values productsOf(llvm::function_ref<Values(int64_t sum)> rowsAt,
-                    mlir::Value tile, const TileShape &shape);
+  Values
+  productsOf(llvm::function_ref<Values(int64_t strip, int64_t sum)> rowsAt,
+             mlir::Value tile, const TileShape &tileShape);
   /// sums += coefficients, rounded to 16 bits, times the rows of a tile.
   struct Weighted {
     llvm::MutableArrayRef<mlir::Value> sums;
@@ -96,8 +127,8 @@ protected:
               int64_t count, mlir::Value stages, int64_t stageBytes,
               Values state, Fetch fetch, Take take);
 
-  /// Writes the rows of a warp, from `first` on, of a result with features
-  /// last in `sums`. The warps share `memory`, which nobody else uses.
+  /// Writes the rows of a warp, from `first` on, of a result that has `sums`
+  /// of features. The warps share `memory`, which nobody else uses.
   void storeRows(mlir::Value result, llvm::ArrayRef<int64_t> dims,
                  llvm::ArrayRef<mlir::Value> sums, int64_t features,
                  const IndexExpression &first, int64_t rows,
@@ -107,8 +138,8 @@ protected:
   void addProducts(llvm::MutableArrayRef<mlir::Value> sums, mlir::ValueRange a,
                    mlir::ValueRange b);
 
-  /// Whether a score is a product times a positive number and nothing else.
-  const bool isPlain;
+  const bool isPlain; // see arePlain
+  const BlockShape shape;
   TensorTiles tiles;
   /// Of this lane's first element: its row of the warp's, and its column.
   IndexExpression row, column;

@@ -53,29 +53,35 @@ step::AttentionGradientOp gradientOf(const KernelSource &source) {
              : nullptr;
 }
 
-/// Maximum, logarithm of the sum in base 2, and the scaled mean of the weights'
-/// gradients.
-enum Statistic : int64_t { maximum, logarithm, mean, statisticsOfQuery };
+/// What both launches know of a query, in scratch memory between them: of plain
+/// scores what their scaled product is added to for the argument of coarseExp2,
+/// or else the maximum and the logarithm of the sum in base 2; and the scaled
+/// mean of the weights' gradients.
+enum Statistic : int64_t { reference, mean, logarithm };
+
+int64_t statisticsOfQuery(bool isPlain) { return isPlain ? 2 : 4; }
+
+bool areNarrow(const AttentionProblem &p) {
+  return paddedFeatures(p.features) + paddedFeatures(p.valueFeatures) <= 128;
+}
 
 /// How a block's shared memory is laid out: two tiles of its rows, then twice
 /// two tiles of columns and the statistics of these.
-struct GradientTiles {
-  int64_t warps, columns, width, valueWidth;
+struct GradientTiles : BlockShape {
+  int64_t width, valueWidth, bytesOfStatistics;
 
-  explicit GradientTiles(const AttentionProblem &p)
+  GradientTiles(const AttentionProblem &p, int64_t statistics)
       : width(paddedFeatures(p.features)),
-        valueWidth(paddedFeatures(p.valueFeatures)) {
+        valueWidth(paddedFeatures(p.valueFeatures)),
+        bytesOfStatistics(4 * statistics) {
     // Shared memory whose extent is known to the assembler.
     constexpr int64_t mostBytes = 48 * 1024;
-    for (auto [w, c] : {std::pair(4, 32), std::pair(4, 16), std::pair(3, 16)}) {
-      warps = w, columns = c;
+    for (BlockShape shape :
+         {BlockShape{4, 1, 32}, BlockShape{4, 1, 16}, BlockShape{3, 1, 16}}) {
+      static_cast<BlockShape &>(*this) = shape;
       if (bytes() <= mostBytes)
         break;
     }
-  }
-  int64_t rows() const { return warps * rowsOfWarp; }
-  int64_t blocksOf(int64_t extent) const {
-    return llvm::divideCeil(extent, rows());
   }
   TileShape tile(int64_t rows, bool isOfValues) const {
     return {rows, isOfValues ? valueWidth : width};
@@ -85,24 +91,24 @@ struct GradientTiles {
     return tile(rows, false).bytes() + tile(rows, true).bytes();
   }
   int64_t stageBytes() const {
-    return pairBytes(columns) + statisticsOfQuery * columns * 4;
+    return pairBytes(columns) + columns * bytesOfStatistics;
   }
   int64_t bytes() const {
     const int64_t resultBytes = rows() * std::max(width, valueWidth) * 4;
     return std::max(pairBytes(rows()) + stagesOfAttention * stageBytes(),
                     resultBytes);
   }
-  bool areNarrow() const { return width + valueWidth <= 128; }
 };
 
 class GradientOnTensorCores : protected TensorAttentionKernel {
 protected:
   GradientOnTensorCores(const KernelSource &source, func::FuncOp function,
                         const LaunchShape &launch,
-                        const GpuInstructions &instructions)
+                        const GpuInstructions &instructions,
+                        const GradientTiles &layout)
       : TensorAttentionKernel(source, function, launch, instructions,
-                              AttentionProblem(gradientOf(source))),
-        op(gradientOf(source)), layout(problem),
+                              AttentionProblem(gradientOf(source)), layout),
+        op(gradientOf(source)), layout(layout),
         query(operandOf(problem.query, problem.queryDims, problem.queries,
                         problem.features)),
         key(operandOf(problem.key, problem.keyDims, problem.keys,
@@ -148,13 +154,8 @@ protected:
                     const IndexExpression &key);
   /// exp(score - maximum) / sum.
   Value weightOf(Value product, const IndexExpression &query,
-                 const IndexExpression &key, Value maximum, Value logarithm);
-
-  Value logarithmOf(const IndexExpression &query) {
-    Value natural = emitMath(builder, loc, MathFunction::log,
-                             {statisticOf(op.getSum(), query)}, instructions);
-    return multiply(natural, number(llvm::numbers::log2e));
-  }
+                 const IndexExpression &key, ElementStatistic statistic,
+                 int64_t i);
   Value valuesBehind(Value pair, int64_t rows) {
     return tiles.addressAt(pair,
                            IndexExpression(layout.tile(rows, false).bytes()));
@@ -173,38 +174,57 @@ public:
   QueriesOnTensorCores(const KernelSource &source, func::FuncOp function,
                        const LaunchShape &launch,
                        const GpuInstructions &instructions)
-      : GradientOnTensorCores(source, function, launch, instructions) {
+      : GradientOnTensorCores(source, function, launch, instructions,
+                              layoutOf(source)) {
     Indices place = algebra.delinearize(
         block, {elementCount(problem.batch), layout.blocksOf(problem.queries)});
     batch = algebra.delinearize(place[0], problem.batch);
-    setBlocksAtOnce(layout.areNarrow() ? 2 : 1);
+    setBlocksAtOnce(areNarrow(problem) ? 2 : 1);
     emit(place[1] * layout.rows());
+  }
+
+  static GradientTiles layoutOf(const KernelSource &source) {
+    return {AttentionProblem(gradientOf(source)), /*statistics=*/0};
   }
 
 private:
   void emit(const IndexExpression &first);
-  void takeBlock(const IndexExpression &firstKey, Value stage, Values &state,
+  void takeBlock(const IndexExpression &index, Value stage, Values &state,
                  bool isWhole);
   /// Changes the mean that a row's slopes so far are above.
-  void moveMean(int64_t half, Value mean, Values &state);
+  void moveMean(int64_t row, Value mean, Values &state);
+  /// To that of the keys so far.
+  void moveMeans(Values &state);
+  Value ofRow(Value sumOfLane) {
+    return overRow(sumOfLane, [&](Value a, Value b) { return add(a, b); });
+  }
 
-  /// The first query of the warp, and of both rows of the lane what is known
+  /// The first query of the warp, and of each row of the lane what is known
   /// from the forward operation.
   IndexExpression firstQuery;
-  Value statistics[2][2];
-  /// What a loop over blocks of keys carries, in this order: of both rows the
-  /// sums of weights and of weights times gradients, and the scaled mean so
-  /// far; then what slopes sum to, and what weights do.
-  static constexpr int64_t weightsAt = 0, gradientsAt = 2, meansAt = 4,
-                           slopeSumsAt = 6;
+  SmallVector<std::array<Value, 3>> statistics;
+  /// What a loop over blocks of keys carries, in this order: of each row the
+  /// lane's sums of weights and of weights times gradients, and the scaled mean
+  /// that slopes are above; then what slopes sum to, and what weights do.
+  Value &weightsOf(Values &state, int64_t row) const { return state[row]; }
+  Value &gradientsOf(Values &state, int64_t row) const {
+    return state[rowsOfLane() + row];
+  }
+  Value &meanOf(Values &state, int64_t row) const {
+    return state[2 * rowsOfLane() + row];
+  }
+  /// The lane's sum of weights when the mean was moved.
+  Value &weightsBefore(Values &state, int64_t row) const {
+    return state[3 * rowsOfLane() + row];
+  }
   int64_t sumsOfRows() const {
-    return makesQueries ? 4 * layout.width / columnsAtOnce : 0;
+    return makesQueries ? elementsOfLane(layout.width) : 0;
   }
   MutableArrayRef<Value> slopeSums(Values &state) const {
-    return MutableArrayRef(state).slice(slopeSumsAt, sumsOfRows());
+    return MutableArrayRef(state).slice(4 * rowsOfLane(), sumsOfRows());
   }
   MutableArrayRef<Value> weightSums(Values &state) const {
-    return MutableArrayRef(state).drop_front(slopeSumsAt + sumsOfRows());
+    return MutableArrayRef(state).drop_front(4 * rowsOfLane() + sumsOfRows());
   }
 };
 
@@ -213,14 +233,20 @@ public:
   KeysOnTensorCores(const KernelSource &source, func::FuncOp function,
                     const LaunchShape &launch,
                     const GpuInstructions &instructions)
-      : GradientOnTensorCores(source, function, launch, instructions) {
+      : GradientOnTensorCores(source, function, launch, instructions,
+                              layoutOf(source)) {
     // So many threads hide latencies; the gradient of queries, which sums
     // weights as well, has no registers for them.
-    setBlocksAtOnce(layout.areNarrow() ? 3 : 1);
+    setBlocksAtOnce(areNarrow(problem) ? 3 : 1);
     SmallVector<int64_t> own = batchExtents(/*areShared=*/false);
     Indices place = algebra.delinearize(
         block, {elementCount(own), layout.blocksOf(problem.keys)});
     emit(algebra.delinearize(place[0], own), place[1] * layout.rows());
+  }
+
+  static GradientTiles layoutOf(const KernelSource &source) {
+    const AttentionProblem problem(gradientOf(source));
+    return {problem, statisticsOfQuery(arePlain(problem))};
   }
 
 private:
@@ -263,27 +289,30 @@ GradientOnTensorCores::coefficientsOf(Value stage) {
     Value rowTile =
         isOfValues ? valuesBehind(rowMemory, layout.rows()) : rowMemory;
     Value columnTile = isOfValues ? valuesBehind(stage, layout.columns) : stage;
-    return productsOf([&](int64_t s) { return loadRows(rowTile, rows, s); },
-                      columnTile, isOfValues ? valueColumns : rowColumns);
+    return productsOf(
+        [&](int64_t strip, int64_t s) {
+          return loadRows(rowTile, rows, strip, s);
+        },
+        columnTile, isOfValues ? valueColumns : rowColumns);
   };
   return {product(false), product(true)};
 }
 
 Value GradientOnTensorCores::weightOf(Value product,
                                       const IndexExpression &query,
-                                      const IndexExpression &key, Value maximum,
-                                      Value logarithm) {
-  Value difference;
-  const double scale = problem.scale;
-  int exponent;
-  if (const bool isPowerOfTwo = std::frexp(scale, &exponent) == 0.5;
-      isPlain && isPowerOfTwo)
-    // The scaled product is exact, so this is rounded where a difference is.
-    difference = multiplyAdd(product, number(scale), negative(maximum));
-  else
-    difference = create<arith::SubFOp>(scoreAt(product, query, key), maximum);
-  return coarseExp2(multiplyAdd(difference, number(llvm::numbers::log2e),
-                                negative(logarithm)));
+                                      const IndexExpression &key,
+                                      ElementStatistic statistic, int64_t i) {
+  constexpr double exponentOfScore = llvm::numbers::log2e;
+  Value before = statistic(i, Statistic::reference);
+  if (isPlain)
+    return coarseExp2(
+        multiplyAdd(product, number(problem.scale * exponentOfScore), before));
+  Value difference =
+      create<arith::SubFOp>(scoreAt(product, query, key), before);
+  Value logarithm = statistic(i, Statistic::logarithm);
+  return coarseExp2(
+      multiplyAdd(difference, number(exponentOfScore),
+                  create<arith::SubFOp>(number(coarseExp2Shift), logarithm)));
 }
 
 void GradientOnTensorCores::finishWeights(Coefficients &c, bool isWhole,
@@ -292,8 +321,7 @@ void GradientOnTensorCores::finishWeights(Coefficients &c, bool isWhole,
                                           ElementStatistic statistic) {
   for (auto [i, weight] : llvm::enumerate(c.weights)) {
     IndexExpression query = queryOf(i), key = keyOf(i);
-    weight = weightOf(weight, query, key, statistic(i, Statistic::maximum),
-                      statistic(i, Statistic::logarithm));
+    weight = weightOf(weight, query, key, statistic, int64_t(i));
     if (!isWhole)
       weight = whereTaken(weight, query, key, 0);
     Value &gradient = c.gradients[i];
@@ -328,46 +356,57 @@ Value GradientOnTensorCores::whereScored(Value weight,
 //===----------------------------------------------------------------------===//
 
 void QueriesOnTensorCores::emit(const IndexExpression &first) {
-  const SmallVector<Stretch> stretches =
-      stretchesOfKeys(first, layout.rows(), layout.columns);
-  firstQuery = first + tiles.warp * rowsOfWarp;
-  for (int64_t half = 0; half < 2; ++half) {
-    const IndexExpression query = firstQuery + rowOf(2 * half);
-    statistics[half][Statistic::maximum] = statisticOf(op.getMaximum(), query);
-    statistics[half][Statistic::logarithm] = logarithmOf(query);
+  firstQuery = first + tiles.warp * layout.rowsOfWarp();
+  for (int64_t row = 0; row < rowsOfLane(); ++row) {
+    const IndexExpression query = firstQuery + rowAt(row);
+    Value maximum = statisticOf(op.getMaximum(), query);
+    Value natural = emitMath(builder, loc, MathFunction::log,
+                             {statisticOf(op.getSum(), query)}, instructions);
+    const double log2e = llvm::numbers::log2e;
+    Value logarithm = multiply(natural, number(log2e));
+    if (isPlain)
+      maximum = add(multiplyAdd(maximum, number(-log2e), negative(logarithm)),
+                    number(coarseExp2Shift));
+    statistics.push_back({maximum, number(0), logarithm});
   }
-  auto fetch = [&](const IndexExpression &index, Value stage,
-                   SmallVectorImpl<TensorTiles::Held> &held) {
-    fetchPair(key, value, layout.columns, index * layout.columns, stage, held);
-  };
-  fetchRows(query, outputGradient, first);
-  SmallVector<TensorTiles::Held> held;
-  fetch(0, stageMemory, held);
-  tiles.store(stageMemory, held);
-  tiles.endGroup();
-  Values state =
-      walk(constantIndex(0), stretches,
-           llvm::divideCeil(problem.keys, layout.columns), stageMemory,
-           layout.stageBytes(),
-           Values(slopeSumsAt + 2 * sumsOfRows(), number(0)), fetch,
-           [&](const IndexExpression &index, Value stage, Values &state,
-               bool isWhole) {
-             takeBlock(index * layout.columns, stage, state, isWhole);
-           });
+  Values state(4 * rowsOfLane() + 2 * sumsOfRows(), number(0));
+  if (makesQueries || makesKeys) {
+    auto fetch = [&](const IndexExpression &index, Value stage,
+                     SmallVectorImpl<TensorTiles::Held> &held) {
+      fetchPair(key, value, layout.columns, index * layout.columns, stage,
+                held);
+    };
+    fetchRows(query, outputGradient, first);
+    SmallVector<TensorTiles::Held> held;
+    fetch(0, stageMemory, held);
+    tiles.store(stageMemory, held);
+    tiles.endGroup();
+    state = walk(
+        constantIndex(0), stretchesOfKeys(first, layout.rows(), layout.columns),
+        llvm::divideCeil(problem.keys, layout.columns), stageMemory,
+        layout.stageBytes(), state, fetch,
+        [&](const IndexExpression &index, Value stage, Values &state,
+            bool isWhole) { takeBlock(index, stage, state, isWhole); });
+  }
 
-  for (int64_t half = 0; half < 2; ++half) {
-    Value mean = state[gradientsAt + half];
-    if (!makesQueries)
-      mean = overRow(mean, [&](Value a, Value b) { return add(a, b); });
+  for (int64_t row = 0; row < rowsOfLane(); ++row) {
+    Value mean = ofRow(gradientsOf(state, row));
     if (problem.scale != 1)
       mean = multiply(mean, number(problem.scale));
     if (makesQueries)
-      moveMean(half, mean, state);
-    if (makesKeys)
-      ifBelow(firstQuery + rowOf(2 * half), problem.queries,
+      moveMean(row, mean, state);
+    statistics[row][Statistic::mean] = mean;
+    if (makesKeys || makesValues)
+      ifBelow(firstQuery + rowAt(row), problem.queries,
               [&](const IndexExpression &query) {
                 ifBelow(column, 2, [&](const IndexExpression &) {
-                  tiles.store(addressOfMean(query), mean);
+                  Values all(statistics[row].begin(), statistics[row].end());
+                  all.resize(statisticsOfQuery(isPlain), number(0));
+                  tiles.store(addressInScratch(query, int64_t(all.size())),
+                              create<vector::FromElementsOp>(
+                                  VectorType::get({int64_t(all.size())},
+                                                  builder.getF32Type()),
+                                  all));
                 });
               });
   }
@@ -377,45 +416,43 @@ void QueriesOnTensorCores::emit(const IndexExpression &first) {
               rowMemory);
 }
 
-void QueriesOnTensorCores::takeBlock(const IndexExpression &firstKey,
-                                     Value stage, Values &state, bool isWhole) {
+void QueriesOnTensorCores::takeBlock(const IndexExpression &index, Value stage,
+                                     Values &state, bool isWhole) {
   auto queryOf = [&](int64_t i) { return firstQuery + rowOf(i); };
-  auto keyOf = [&](int64_t i) { return firstKey + columnOf(i); };
+  auto keyOf = [&](int64_t i) { return index * layout.columns + columnOf(i); };
   Coefficients c = coefficientsOf(stage);
   finishWeights(c, isWhole, queryOf, keyOf, [&](int64_t i, Statistic which) {
-    return statistics[i / 2 % 2][which];
+    return statistics[rowNumber(i)][which];
   });
-  auto sumOf = [&](Values values) {
-    auto sum = [&](Value a, Value b) { return add(a, b); };
-    Value own = joined(std::move(values), sum);
-    return makesQueries ? overRow(own, sum) : own;
-  };
-  Values products;
-  for (auto [weight, gradient] : llvm::zip_equal(c.weights, c.gradients))
-    products.push_back(multiply(weight, gradient));
-  for (int64_t half = 0; half < 2; ++half) {
-    Value &gradients = state[gradientsAt + half];
-    gradients = add(gradients, sumOf(ofRow(products, half)));
-    if (!makesQueries)
-      continue;
-    Value &weights = state[weightsAt + half];
-    weights = add(weights, sumOf(ofRow(c.weights, half)));
-    // Any number would do that is near the mean; with next to no weights so far
-    // the slopes are next to nothing, too.
-    constexpr float fewWeights = 0x1p-60f;
-    Value mean = instructions.divideInRange(
-        builder, loc, gradients, largerOrNaN(weights, number(fewWeights)));
-    if (problem.scale != 1)
-      mean = multiply(mean, number(problem.scale));
-    moveMean(half, mean, state);
+  for (auto [i, weight] : llvm::enumerate(c.weights)) {
+    const int64_t row = rowNumber(i);
+    Value &gradients = gradientsOf(state, row),
+          &weights = weightsOf(state, row);
+    gradients = multiplyAdd(weight, c.gradients[i], gradients);
+    if (makesQueries)
+      weights = add(weights, weight);
   }
   if (!makesQueries)
     return;
+  // Any number would do that is near the mean. It is moved when a lane has
+  // twice the weights that it had; so has a lane of a row that has twice its.
+  Value isDoubled;
+  for (int64_t row = 0; row < rowsOfLane(); ++row) {
+    Value before = weightsBefore(state, row);
+    Value doubled = create<arith::CmpFOp>(
+        arith::CmpFPredicate::OGT, weightsOf(state, row), add(before, before));
+    isDoubled = isDoubled ? create<arith::OrIOp>(isDoubled, doubled) : doubled;
+  }
+  state = ifThen(isAnyOfWarp(isDoubled), state, [&] {
+    Values moved = state;
+    moveMeans(moved);
+    return moved;
+  });
   Values slopes;
   for (auto [i, weight] : llvm::enumerate(c.weights)) {
     const IndexExpression query = queryOf(i), key = keyOf(i);
-    slopes.push_back(slopeOf(weight, c.gradients[i], state[meansAt + i / 2 % 2],
-                             query, key));
+    slopes.push_back(slopeOf(weight, c.gradients[i],
+                             meanOf(state, rowNumber(i)), query, key));
     if (!isWhole)
       slopes.back() = whereTaken(slopes.back(), query, key, 0);
     weight = whereScored(weight, query, key);
@@ -424,12 +461,27 @@ void QueriesOnTensorCores::takeBlock(const IndexExpression &firstKey,
               stage, rowColumns);
 }
 
-void QueriesOnTensorCores::moveMean(int64_t half, Value mean, Values &state) {
-  Value &before = state[meansAt + half];
+void QueriesOnTensorCores::moveMeans(Values &state) {
+  for (int64_t row = 0; row < rowsOfLane(); ++row) {
+    // With next to no weights so far the slopes are next to nothing, too.
+    constexpr float fewWeights = 0x1p-60f;
+    Value weights =
+        largerOrNaN(ofRow(weightsOf(state, row)), number(fewWeights));
+    Value mean = instructions.divideInRange(
+        builder, loc, ofRow(gradientsOf(state, row)), weights);
+    if (problem.scale != 1)
+      mean = multiply(mean, number(problem.scale));
+    moveMean(row, mean, state);
+    weightsBefore(state, row) = weightsOf(state, row);
+  }
+}
+
+void QueriesOnTensorCores::moveMean(int64_t row, Value mean, Values &state) {
+  Value &before = meanOf(state, row);
   Value difference = create<arith::SubFOp>(before, mean);
   for (auto [i, sums] :
        llvm::enumerate(llvm::zip_equal(slopeSums(state), weightSums(state))))
-    if (auto [slopes, weights] = sums; int64_t(i) / 2 % 2 == half)
+    if (auto [slopes, weights] = sums; rowNumber(int64_t(i)) == row)
       slopes = multiplyAdd(weights, difference, slopes);
   before = mean;
 }
@@ -442,46 +494,42 @@ void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
   // its last key none.
   const IndexExpression begin =
       problem.causal ? algebra.floorDiv(first, layout.columns) : 0;
-  const IndexExpression firstKey = first + tiles.warp * rowsOfWarp;
+  const IndexExpression firstKey = first + tiles.warp * layout.rowsOfWarp();
   auto keyOf = [&](int64_t i) { return firstKey + rowOf(i); };
-  auto placeOf = [&](const IndexExpression &query, Statistic which) {
-    return query * 4 +
-           (layout.pairBytes(layout.columns) + which * layout.columns * 4);
+  const int64_t statistics = statisticsOfQuery(isPlain),
+                bytesOfStatistics = statistics * 4;
+  auto placeOf = [&](const IndexExpression &query) {
+    return query * bytesOfStatistics + layout.pairBytes(layout.columns);
   };
   auto fetch = [&](const IndexExpression &index, Value stage,
                    SmallVectorImpl<TensorTiles::Held> &held) {
     const IndexExpression firstQuery = index * layout.columns;
     fetchPair(query, outputGradient, layout.columns, firstQuery, stage, held);
     ifBelow(thread, layout.columns, [&](const IndexExpression &column) {
-      const IndexExpression query = firstQuery + column;
-      auto put = [&](Statistic which, Value value) {
-        tiles.store(tiles.addressAt(stage, placeOf(column, which)), value);
-      };
-      put(Statistic::maximum, statisticOf(op.getMaximum(), query));
-      put(Statistic::logarithm, logarithmOf(query));
-      if (makesKeys)
-        put(Statistic::mean,
-            tiles.load(addressOfMean(query), builder.getF32Type()));
+      tiles.beginCopy(tiles.addressAt(stage, placeOf(column)),
+                      addressInScratch(firstQuery + column, statistics),
+                      bytesOfStatistics, /*condition=*/nullptr);
     });
   };
-  const int64_t keySums = makesKeys ? 4 * layout.width / columnsAtOnce : 0,
-                valueSums =
-                    makesValues ? 4 * layout.valueWidth / columnsAtOnce : 0;
+  const int64_t keySums = makesKeys ? elementsOfLane(layout.width) : 0,
+                valueSums = makesValues ? elementsOfLane(layout.valueWidth) : 0;
   auto take = [&](const IndexExpression &index, Value stage, Values &state,
                   bool isWhole) {
     auto queryOf = [&](int64_t i) {
       return index * layout.columns + columnOf(i);
     };
-    // Neighbours lie side by side.
-    SmallVector<Value> pairs(layout.columns / columnsAtOnce *
-                             statisticsOfQuery);
+    // Of neighbours in one access, as far as they fit in it.
+    const int64_t atOnce = 4 / statistics;
+    llvm::SmallDenseMap<int64_t, Value> loaded;
     auto statistic = [&](int64_t i, Statistic which) -> Value {
-      Value &pair = pairs[i / 4 * statisticsOfQuery + which];
-      if (!pair)
-        pair = tiles.load(
-            tiles.addressAt(stage, placeOf(columnOf(i / 4 * 4), which)),
-            VectorType::get({2}, builder.getF32Type()));
-      return create<vector::ExtractOp>(pair, i % 2);
+      const int64_t j = i / 4 / layout.strips * 4 * layout.strips + i % 2;
+      const int64_t first = j - i % 2 % atOnce;
+      Value &vector = loaded[first];
+      if (!vector)
+        vector = tiles.load(tiles.addressAt(stage, placeOf(columnOf(first))),
+                            VectorType::get({4}, builder.getF32Type()));
+      return create<vector::ExtractOp>(vector,
+                                       (j - first) * statistics + which);
     };
     auto whereQuery = [&](Value value, const IndexExpression &query,
                           const IndexExpression &key) {
@@ -565,12 +613,17 @@ SmallVector<GpuLaunch>
 TensorAttentionGradientSchedule::launches(const KernelSource &source) const {
   step::AttentionGradientOp op = gradientOf(source);
   const AttentionProblem problem(op);
-  const GradientTiles layout(problem);
-  const int64_t threads = layout.warps * threadsOfWarp;
+  const GradientTiles queries = QueriesOnTensorCores::layoutOf(source),
+                      keys = KeysOnTensorCores::layoutOf(source);
+  const LaunchShape ofQueries = {.parts = elementCount(problem.batch) *
+                                          queries.blocksOf(problem.queries),
+                                 .threads = queries.threads()};
+  const LaunchShape ofKeys = {.parts = step::attentionUnits(op) *
+                                       keys.blocksOf(problem.keys),
+                              .threads = keys.threads()};
   return launchesOfGradient<QueriesOnTensorCores, KeysOnTensorCores>(
-      source, op, threads,
-      elementCount(problem.batch) * layout.blocksOf(problem.queries),
-      step::attentionUnits(op) * layout.blocksOf(problem.keys));
+      source, op, ofQueries, ofKeys, statisticsOfQuery(arePlain(problem)),
+      /*ofValues=*/true);
 }
 
 } // namespace tenon::codegen

@@ -53,6 +53,8 @@ public:
   /// Numbers are bf16 or f16.
   TensorTiles(GpuKernelBuilder &k, mlir::FloatType type);
 
+  mlir::FloatType elementType() const { return type; }
+
   /// The number of the warp in its block, and of the thread in its warp.
   IndexExpression warp, lane;
 

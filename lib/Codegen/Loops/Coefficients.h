@@ -24,6 +24,14 @@ inline constexpr float exp2[] = {
     0x1.39f08ep-7f,
 };
 
+/// -2^r = -1 + r p(r), 0 <= r <= 1. Error 48.6.
+inline constexpr float negativeExp2Fraction[] = {
+    -0x1.62d6c6p-1f,
+    -0x1.ee2456p-3f,
+    -0x1.abf842p-5f,
+    -0x1.b7f782p-7f,
+};
+
 /// expm1(r) = r + r^2 p(r), |r| <= ln(2)/2. Error 0.00837.
 inline constexpr float expm1[] = {
     0x1p-1f,        0x1.555556p-3f, 0x1.5554f8p-5f,

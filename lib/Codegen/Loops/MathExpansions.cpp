@@ -87,9 +87,10 @@ Value emitMath(OpBuilder &builder, Location loc, MathFunction function,
                    : row.binary(lanes, operands[0], operands[1]);
 }
 
-Value emitCoarseExp2(OpBuilder &builder, Location loc, Value x,
+Value emitCoarseExp2(OpBuilder &builder, Location loc, Value shifted,
                      const Instructions &instructions) {
-  return expandCoarseExp2(Lanes(builder, loc, x.getType(), instructions), x);
+  return expandCoarseExp2(Lanes(builder, loc, shifted.getType(), instructions),
+                          shifted);
 }
 
 } // namespace tenon::codegen

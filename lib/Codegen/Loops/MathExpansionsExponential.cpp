@@ -100,18 +100,17 @@ Value expandExp(const Lanes &lanes, Value x) {
   return scale(lanes, e.mantissa, e);
 }
 
-/// The same in base 2, with a polynomial of degree 4 and no part for subnormal
-/// results.
-Value expandCoarseExp2(const Lanes &lanes, Value x) {
-  // 2^-127 has the bits of 0.
-  x = lanes.atLeast(x, lanes.f32(-127.0f));
-  Value magic = lanes.add(x, lanes.f32(roundingMagic));
-  Value r = lanes.sub(x, lanes.sub(magic, lanes.f32(roundingMagic)));
-  Value p =
-      lanes.fma(r, lanes.polynomial(r, coefficients::exp2), lanes.f32(1.0f));
-  // The low bits of the sum are n; the others are shifted out.
-  Value bits = lanes.shiftLeft(lanes.bits(magic), 23);
-  return lanes.mul(p, lanes.fromBits(lanes.iadd(bits, lanes.i32(127 << 23))));
+/// A number from 128 on below 256 is 128 + (n + 127) + r with 16 digits of the
+/// fraction r. Without these its bits, 7 further left, are those of -2^n, or of
+/// -0 where n is -127.
+Value expandCoarseExp2(const Lanes &lanes, Value shifted) {
+  shifted = lanes.atLeast(shifted, lanes.f32(128.0f));
+  Value whole = lanes.iand(lanes.bits(shifted), lanes.i32(-0x10000));
+  Value r = lanes.sub(shifted, lanes.fromBits(whole));
+  Value power =
+      lanes.fma(r, lanes.polynomial(r, coefficients::negativeExp2Fraction),
+                lanes.f32(-1.0f));
+  return lanes.mul(power, lanes.fromBits(lanes.shiftLeft(whole, 7)));
 }
 
 /// expm1(x) = 2^n (r + s) + (2^n - 1) where s = expm1(r) - r. r is carried with

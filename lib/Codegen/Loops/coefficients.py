@@ -214,6 +214,15 @@ fits = [
         lambda r: abs(r) / mp.mpf(2) ** r,
     ),
     Fit(
+        "negativeExp2Fraction",
+        "-2^r = -1 + r p(r), 0 <= r <= 1",
+        mpf(0),
+        mpf(1),
+        4,
+        lambda r: -mp.log(2) if r == 0 else -mp.expm1(r * mp.log(2)) / r,
+        lambda r: abs(r) / mp.mpf(2) ** r,
+    ),
+    Fit(
         "expm1",
         "expm1(r) = r + r^2 p(r), |r| <= ln(2)/2",
         -mpf("0.34675"),

@@ -765,8 +765,8 @@ ExactGradients exactGradients(const AttentionCase &g,
           const size_t j = size_t(at['k']);
           Pair p;
           p.weight = std::exp(scores[j] - most) / total;
-          // The exponential's is 2^-18, and that of its argument's rounding.
-          const double exponential = 0x1p-18 + 0x1p-20;
+          // The exponential's is 2^-18, and those of its argument's rounding.
+          const double exponential = 0x1p-16;
           p.relative =
               errors[j] + 0x1p-22 * std::abs(scores[j] - most) + exponential;
           p.isKept = !mask || element(mask) != 0;
@@ -789,17 +789,25 @@ ExactGradients exactGradients(const AttentionCase &g,
                                    2 * p.gradientError);
           pairs.push_back(p);
         }
-        // Until the last key slopes are above the mean so far, and then moved:
-        // the most that it still changes by behind each key.
-        std::vector<double> moved;
+        // Until the last key slopes are above a mean of keys with at least
+        // half of the weights so far, and then moved: the most that such a mean
+        // still changes by.
+        std::vector<double> sums, changes;
         double weights = 0, gradients = 0;
         for (const Pair &p : pairs) {
           weights += p.weight, gradients += p.weight * p.gradient;
-          moved.push_back(
+          sums.push_back(weights);
+          changes.push_back(
               std::abs(mean - gradients / std::max(weights, 0x1p-60)));
         }
-        for (size_t j = moved.size(); j-- > 1;)
-          moved[j - 1] = std::max(moved[j - 1], moved[j]);
+        for (size_t j = changes.size(); j-- > 1;)
+          changes[j - 1] = std::max(changes[j - 1], changes[j]);
+        std::vector<double> moved;
+        for (size_t j = 0, first = 0; j < pairs.size(); ++j) {
+          while (sums[first] * (2 + 0x1p-10) < sums[j])
+            ++first;
+          moved.push_back(changes[first]);
+        }
         meanError += double(keys) * 0x1p-24 * meanMagnitude;
         for (at['k'] = 0; at['k'] < keys; ++at['k']) {
           const Pair &p = pairs[size_t(at['k'])];

@@ -64,11 +64,14 @@ mlir::Value emitMath(mlir::OpBuilder &builder, mlir::Location loc,
                      MathFunction function, mlir::ValueRange operands,
                      const Instructions &instructions);
 
-/// 2^x of an f32 or a vector of it, for weights that are rounded to 16 bits:
-/// within 2^-18 of the result where that is a normal number, x is at most 127
-/// and, with its own rounding, exact; 0 where x is at most -127; NaN of NaN.
+/// 2^x of an f32 or a vector of it, for weights that are rounded to 16 bits: of
+/// numbers `shifted` = x + coarseExp2Shift with -126 <= x < 1, which a
+/// multiplication in front adds at no cost. Within 2^-18 of the result, but for
+/// what x lost when it was shifted; 0 where x is at most -127; NaN of NaN.
+inline constexpr float coarseExp2Shift = 255;
 mlir::Value emitCoarseExp2(mlir::OpBuilder &builder, mlir::Location loc,
-                           mlir::Value x, const Instructions &instructions);
+                           mlir::Value shifted,
+                           const Instructions &instructions);
 
 } // namespace tenon::codegen
 
