@@ -3,21 +3,22 @@
 // `step.attention_gradient` of 16-bit operands, in two launches, since blocks
 // of the second read what several blocks of the first have written:
 //
-//   rows of queries  a warp has 16 of them and walks the keys for the gradient
+//   rows of queries  a warp has some of them and walks the keys for the gradient
 //                    of the queries and the mean of the weights' gradients,
 //                    which it leaves in scratch memory
-//   rows of keys     a warp has 16 of them and walks the queries of all batches
+//   rows of keys     a warp has some of them and walks the queries of all batches
 //                    that share the keys: transposed weights and slopes are the
 //                    coefficients of the output's gradient and of the queries
 //
 // Both compute products of queries and keys again, and from these the weights,
-// by the maximum and the sum of the forward operation. Nothing but the means
-// goes through memory.
+// by the maximum and the sum of the forward operation. Nothing goes through
+// memory but two numbers of each query, or four (Statistic).
 //
 // A slope is a weight times what its gradient is above the mean, which is known
-// behind the last key. So slopes are above the mean of the keys so far. What
-// weights alone sum to with the keys as rows is there, too; times what the mean
-// has changed by, it is what the sums so far have too much.
+// behind the last key. So slopes are above a mean of keys so far, of those that
+// there were when weights had last doubled. What weights alone sum to with the
+// keys as rows is there, too; times what the mean has changed by, it is what the
+// sums so far have too much.
 //
 // The order of sums is not that of docs/Rationale/Attention.md, and weights and
 // slopes are rounded to 16 bits before they are multiplied; GpuKernels.md says
