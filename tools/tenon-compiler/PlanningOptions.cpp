@@ -93,9 +93,7 @@ void tool::takePlanningOptions(ArgumentParser &parser,
   parser.text("sharding", options.sharding, "FILE",
               "with --mesh: solve (default); solve:FILE, whose lines bind; "
               "FILE; or propagate");
-  parser.flag(
-      "fast-collectives", options.fastCollectives,
-      "with --mesh: MPI or NCCL adds up, in an order of its own, so bits "
-      "depend on the ranks and the library");
+  parser.flag("fast-collectives", options.fastCollectives,
+              "with --mesh: MPI or NCCL adds up, in an order of its own");
   takeSubnormals(parser, options.subnormals, "");
 }
