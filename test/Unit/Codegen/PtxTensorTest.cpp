@@ -651,6 +651,55 @@ TEST(PtxTensor, AttentionBesides) {
                  {floats(2 * 33 * 37, 0, 5)});
 }
 
+/// Queries, keys and values side by side in one argument are copied as if each
+/// were one of its own.
+TEST(PtxTensor, AttentionOfSlices) {
+  const std::string attention =
+      std::string(" = step.attention ") + heads +
+      " -> [0, q, 1, v] {causal, scale = 0.25 : f32} : (tensor<2x70x2x16xf32>, "
+      "tensor<2x70x2x16xf32>, tensor<2x70x2x16xf32>) -> "
+      "(tensor<2x70x2x16xf32>, tensor<2x2x70xf32>, tensor<2x2x70xf32>)\n"
+      "return %o : tensor<2x70x2x16xf32> }";
+  std::string slices;
+  for (int i = 0; i < 3; ++i)
+    slices += fill(
+        R"(
+      %cX = stablehlo.slice %x [0:2, 0:70, LOW:HIGH] : (tensor<2x70x96xbf16>) -> tensor<2x70x32xbf16>
+      %rX = stablehlo.reshape %cX : (tensor<2x70x32xbf16>) -> tensor<2x70x2x16xbf16>
+      %OPERAND = stablehlo.convert %rX : (tensor<2x70x2x16xbf16>) -> tensor<2x70x2x16xf32>)",
+        {{"OPERAND", std::string(1, "qkv"[i])},
+         {"X", std::to_string(i)},
+         {"LOW", std::to_string(32 * i)},
+         {"HIGH", std::to_string(32 * i + 32)}});
+  PtxModule ptx =
+      ptxOf("func.func private @kernel(%x: tensor<2x70x96xbf16>) -> "
+            "tensor<2x70x2x16xf32> {" +
+                slices + "\n%o, %m, %s" + attention,
+            "sm_90");
+  EXPECT_NE(ptx.text.find("cp.async.cg.shared.global"), std::string::npos);
+  EXPECT_EQ(ptx.text.find("ld.global"), std::string::npos);
+  Bytes all = numbersFor("2x70x96", "bf16", Numbers::ordinary, 1);
+  std::vector<Bytes> values;
+  for (size_t i = 0; i < 3; ++i) {
+    values.emplace_back(2 * 70 * 32 * 2);
+    for (size_t row = 0; row < 2 * 70; ++row)
+      std::memcpy(&values[i][row * 64], &all[row * 192 + i * 64], 64);
+  }
+  EmulatedRun run = runEmulated(ptx, {all, Bytes(2 * 70 * 32 * 4)}, 1);
+  EXPECT_EQ(run.error, "");
+  PtxModule apart = ptxOf(
+      Attention{"2x70x2x16", "2x70x2x16", "2x70x2x16", "2x70x2x16", "2x2x70",
+                std::string(heads) + " -> [0, q, 1, v]", "", "", "causal, "}
+          .text(),
+      "sm_90");
+  for (size_t bytes : {2 * 70 * 32 * 4, 2 * 2 * 70 * 4, 2 * 2 * 70 * 4})
+    values.emplace_back(bytes);
+  EmulatedRun expected = runEmulated(apart, values, 3);
+  EXPECT_EQ(expected.error, "");
+  ASSERT_FALSE(run.values.empty() || expected.values.empty());
+  EXPECT_EQ(run.values[1], expected.values[3]);
+}
+
 TEST(PtxTensor, AttentionAccesses) {
   for (const char *type : {"bf16", "f16"}) {
     TenonEmulatedCounters counters = checkAttention(
