@@ -37,6 +37,8 @@ void describeLaunch(mlir::func::FuncOp function, const KernelSource &source,
 
 inline constexpr int64_t bytesOfAccess = 16;
 inline constexpr int64_t threadsOfWarp = 32;
+/// Of shared memory a kernel may have so much without asking the driver.
+inline constexpr int64_t mostStaticSharedBytes = 48 << 10;
 
 /// The elements of the narrowest type that fill an access, among the results
 /// and the operands that have at least so many elements.

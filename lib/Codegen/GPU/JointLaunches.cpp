@@ -6,6 +6,8 @@
 
 #include "JointLaunches.h"
 
+#include "GpuKernelBuilder.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Codegen/GPU/GpuSchedules.h"
 #include "tenon/Codegen/Loops/DistinctKernels.h"
@@ -107,8 +109,10 @@ bool JointLaunches::fits(const Invocation &next) const {
             a.begin < b.end && b.begin < a.end)
           return false;
   }
+  const int64_t mostShared =
+      std::min(mostSharedBytesPerThread * threads, mostStaticSharedBytes);
   return addresses <= target::mostJointAddresses &&
-         (distinct.size() == 1 || shared <= mostSharedBytesPerThread * threads);
+         (distinct.size() == 1 || shared <= mostShared);
 }
 
 void JointLaunches::finish() {

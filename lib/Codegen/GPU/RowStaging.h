@@ -24,8 +24,6 @@ namespace tenon::codegen {
 /// The places of the order (b) of Analysis/ReductionTree.h, for rows of at
 /// least so many elements.
 inline constexpr int64_t placesOfRow = 64;
-/// What a kernel may have without asking the driver for more.
-inline constexpr int64_t mostStaticSharedBytes = 48 << 10;
 
 class RowStaging {
 public:
