@@ -218,6 +218,8 @@ private:
                        void *const *bytes);
   std::string hear(int peer);
   std::string take(int peer);
+  std::string whyEnded(int peer, Kind kind) const;
+  std::string lastWord(int peer);
   std::string whyNever();
   bool isDone() const;
   std::string me() const { return "rank " + std::to_string(rank); }
@@ -359,16 +361,34 @@ bool Ranks::isDone() const {
   });
 }
 
+std::string Ranks::whyEnded(int peer, Kind kind) const {
+  if (kind != Kind::failed && kind != Kind::left)
+    return "";
+  return "rank " + std::to_string(peer) +
+         (kind == Kind::failed ? " has failed" : " has left the communicator") +
+         ", and " + me() + " waits for it";
+}
+
+/// What a rank said last that takes nothing any more, if it ended by itself.
+std::string Ranks::lastWord(int peer) {
+  Link &link = links[size_t(peer)];
+  Header header;
+  while (recv(link.socket, &header, sizeof(header), MSG_PEEK | MSG_DONTWAIT) ==
+         sizeof(header)) {
+    if (header.kind != Kind::waits)
+      return whyEnded(peer, header.kind);
+    (void)recv(link.socket, &header, sizeof(header), MSG_DONTWAIT);
+  }
+  return "";
+}
+
 /// Looks at a header that has arrived where one is expected.
 std::string Ranks::take(int peer) {
   Link &link = links[size_t(peer)];
   const Header &header = link.begun;
   const std::string other = "rank " + std::to_string(peer);
-  if (header.kind == Kind::failed || header.kind == Kind::left)
-    return other +
-           (header.kind == Kind::failed ? " has failed"
-                                        : " has left the communicator") +
-           ", and " + me() + " waits for it";
+  if (std::string ended = whyEnded(peer, header.kind); !ended.empty())
+    return ended;
   const Header &expected = link.expected.front().first->header;
   if (header.kind == Kind::waits) {
     link.headerBytes = 0;
@@ -418,6 +438,8 @@ std::string Ranks::hear(int peer) {
       link.headerBytes = link.bodyBytes = 0;
     }
   }
+  if (link.expected.empty() && link.isDeaf && !link.outgoing.empty())
+    return lastWord(peer);
   return "";
 }
 

@@ -10,6 +10,7 @@
 #include "tenon/Libraries/Nccl.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <sys/wait.h>
 #include <thread>
@@ -246,6 +247,16 @@ TEST(Nccl, PairsSendsAndReceives) {
              [](Rank &rank, ncclComm_t ranks) {
                if (rank.number == 0)
                  rank.send(ranks, 1);
+               rank.gather(ranks);
+               return "";
+             });
+  // The other rank has failed and ended before this one comes again.
+  expectSaid("rank 1 has failed, and rank 0 waits for it",
+             [](Rank &rank, ncclComm_t ranks) {
+               if (rank.number == 0) {
+                 rank.send(ranks, 1);
+                 std::this_thread::sleep_for(std::chrono::milliseconds(300));
+               }
                rank.gather(ranks);
                return "";
              });
