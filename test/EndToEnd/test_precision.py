@@ -214,8 +214,10 @@ def test_own_roundings_stay(own: str, tmp_path: Path) -> None:
     rounded = x.astype(narrow)
     for precision in ("f32", "bf16", "bf16-state", "f16"):
         text = compiled(source, f"--precision={precision}", "--compile-to=precision").output.read_text()
-        own_roundings = [line for line in text.splitlines() if re.search(rf"stablehlo.convert %\w+ : .*-> tensor<512x512x{own}>", line)]
-        assert len(own_roundings) == 2, precision
+        # The product's rounding may be the program's, which then has nothing left to round.
+        by = r"stablehlo.convert %\w+ : |stablehlo.dot_general "
+        roundings = [line for line in text.splitlines() if re.search(rf"({by}).*-> tensor<512x512x{own}>", line)]
+        assert len(roundings) == 2, precision
         _, results = run(compiled(source, f"--precision={precision}").output, inputs, tmp_path)
         product, squares = results["result0"], results["result1"]
         assert np.array_equal(product, product.astype(narrow).astype(np.float32)), precision
