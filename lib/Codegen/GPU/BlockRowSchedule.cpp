@@ -333,8 +333,7 @@ private:
 } // namespace
 
 bool BlockRowSchedule::accepts(const KernelSource &source) const {
-  if (!isRowKernel(source) || areHeldByLanes(source) ||
-      !source.kernel.space()->outerReduced().empty())
+  if (!hasLongRows(source))
     return false;
   const BlockRowTiling tiling(source);
   return tiling.length % placesOfRow == 0 && tiling.wholeRounds() > 0 &&

@@ -22,6 +22,11 @@ bool isRowKernel(const KernelSource &source) {
                       });
 }
 
+bool hasLongRows(const KernelSource &source) {
+  return isRowKernel(source) && !areHeldByLanes(source) &&
+         source.kernel.space()->outerReduced().empty();
+}
+
 RowKernel::RowKernel(const KernelSource &source, func::FuncOp function,
                      const LaunchShape &launch,
                      const GpuInstructions &instructions)

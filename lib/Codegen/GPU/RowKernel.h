@@ -21,6 +21,9 @@ bool isRowKernel(const KernelSource &source);
 /// Whether the few lanes that RowSchedule gives a row of such a kernel hold it
 /// in their registers.
 bool areHeldByLanes(const KernelSource &source);
+/// Whether those lanes cannot hold the rows of such a kernel, in which no
+/// dimension further out is reduced, too.
+bool hasLongRows(const KernelSource &source);
 
 class RowKernel : public GpuKernelBuilder {
 protected:

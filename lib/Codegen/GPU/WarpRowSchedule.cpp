@@ -183,8 +183,7 @@ private:
 } // namespace
 
 bool WarpRowSchedule::accepts(const KernelSource &source) const {
-  if (!isRowKernel(source) || areHeldByLanes(source) ||
-      !source.kernel.space()->outerReduced().empty())
+  if (!hasLongRows(source))
     return false;
   const WarpRowTiling tiling(source);
   return tiling.vectors > 0 && tiling.vectors * tiling.lanes <= mostElements &&
