@@ -25,10 +25,8 @@ KernelBuilder::KernelBuilder(const KernelSource &source, func::FuncOp function,
   auto arguments = function.getArguments();
   parts = arguments.back();
   part = arguments.drop_back().back();
-  if (!scratchParts)
-    return;
-  scratch = arguments[behindResults];
-  parts = create<arith::MinUIOp>(parts, constantIndex(scratchParts));
+  if (scratchParts)
+    parts = create<arith::MinUIOp>(parts, constantIndex(scratchParts));
 }
 
 /// Instructions of the usual cost are 1; a gather is as many loads as it has
@@ -56,18 +54,6 @@ double KernelBuilder::cost() const {
   return sum;
 }
 
-Buffer KernelBuilder::scratchBuffer(Value offset, ArrayRef<int64_t> shape,
-                                    Type elementType) {
-  Buffer buffer;
-  auto type = MemRefType::get({std::max<int64_t>(elementCount(shape), 1)},
-                              storageType(elementType));
-  buffer.memref = create<memref::ViewOp>(type, scratch, offset, ValueRange());
-  buffer.shape = llvm::to_vector(shape);
-  buffer.elementType = elementType;
-  buffer.isWritten = true;
-  return buffer;
-}
-
 std::pair<Value, Value> KernelBuilder::unitBounds(int64_t count) {
   Value total = constantIndex(count);
   Value next = create<arith::AddIOp>(part, constantIndex(1));
@@ -77,7 +63,7 @@ std::pair<Value, Value> KernelBuilder::unitBounds(int64_t count) {
   };
   Value low = bound(part), high = bound(next);
   // A part beyond the largest number of parts has nothing to do.
-  if (scratch)
+  if (scratchParts)
     high = create<arith::MinUIOp>(high, total);
   return {low, high};
 }

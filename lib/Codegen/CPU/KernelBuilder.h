@@ -30,8 +30,6 @@ public:
 
   int64_t scratchParts;
   mlir::Value part, parts;
-  /// Bytes, or none.
-  mlir::Value scratch;
   /// An estimate of the kernel's work, in simple instructions.
   double cost() const;
 
@@ -58,9 +56,6 @@ public:
   /// The same with values carried through.
   Values carryingTail(int64_t first, int64_t extent,
                       llvm::function_ref<Values(const IndexExpression &)> body);
-  /// A row-major buffer in the scratch space, `offset` bytes from its start.
-  Buffer scratchBuffer(mlir::Value offset, llvm::ArrayRef<int64_t> shape,
-                       mlir::Type elementType);
 };
 
 /// Neighbouring points in vectors, the last one masked if it is short.

@@ -23,7 +23,6 @@
 #include "tenon/Codegen/Loops/PointwiseOperations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -200,14 +199,8 @@ protected:
 
   /// The parts of the sums, in scratch memory, f32.
   Buffer parts() {
-    Buffer buffer;
-    buffer.shape = {shape.cut.parts * shape.elements()};
-    buffer.elementType = builder.getF32Type();
-    buffer.memref = create<memref::ViewOp>(
-        MemRefType::get(buffer.shape, buffer.elementType),
-        function.getArguments().back(), constantIndex(0), ValueRange());
-    buffer.isWritten = true;
-    return buffer;
+    return scratchBuffer(constantIndex(0), shape.cut.parts * shape.elements(),
+                         builder.getF32Type());
   }
   /// Where they have a part of an element.
   IndexExpression placeOf(const IndexExpression &part,

@@ -10,6 +10,7 @@
 #include "tenon/Codegen/Loops/ReduceTree.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -107,6 +108,19 @@ KernelNest::KernelNest(const KernelSource &source, func::FuncOp function,
   }
   for (auto [tensor, buffer] : llvm::zip(tensors, operands))
     points.bind(tensor, buffer);
+}
+
+Buffer KernelNest::scratchBuffer(Value offset, ArrayRef<int64_t> shape,
+                                 Type elementType) {
+  Buffer buffer;
+  auto type = MemRefType::get({std::max<int64_t>(elementCount(shape), 1)},
+                              storageType(elementType));
+  buffer.memref = create<memref::ViewOp>(
+      type, function.getArgument(behindResults), offset, ValueRange());
+  buffer.shape = llvm::to_vector(shape);
+  buffer.elementType = elementType;
+  buffer.isWritten = true;
+  return buffer;
 }
 
 bool KernelNest::isWritten(unsigned argument) {

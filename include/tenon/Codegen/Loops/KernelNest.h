@@ -48,6 +48,9 @@ public:
   /// The first argument behind operands and results.
   unsigned behindResults = 0;
 
+  /// A row-major buffer in the scratch memory, `offset` bytes from its start.
+  Buffer scratchBuffer(mlir::Value offset, llvm::ArrayRef<int64_t> shape,
+                       mlir::Type elementType);
   /// Whether a result is the argument of that number, which may be an operand.
   bool isWritten(unsigned argument);
   /// Stores result `i` at an index, of a joined update at an index of that.
