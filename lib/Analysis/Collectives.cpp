@@ -36,8 +36,7 @@ bool tenon::holdsCollective(Operation *op) {
       .wasInterrupted();
 }
 
-/// The operation by which a region combines its two arguments.
-static Combination combinationOf(Region &region) {
+Combination tenon::combinationOf(Region &region) {
   Block &block = region.front();
   if (!region.hasOneBlock() || !llvm::hasNItems(block, 2))
     return Combination::none;

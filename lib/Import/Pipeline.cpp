@@ -22,6 +22,9 @@ void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
     keeping.entry = options.entry;
     manager.addPass(createKeepShardingsPass(keeping));
   }
+  UnfoldManualComputationsPassOptions unfolding;
+  unfolding.constrain = options.keepShardings;
+  manager.addPass(createUnfoldManualComputationsPass(unfolding));
   IgnoreShardingsPassOptions ignoring;
   ignoring.kept = options.keepShardings;
   manager.addPass(createIgnoreShardingsPass(ignoring));

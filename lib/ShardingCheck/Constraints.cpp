@@ -44,6 +44,10 @@ llvm::DenseSet<Operation *> readOperations(func::FuncOp step) {
 
 bool isMadeAnywhere(Value value) {
   Operation *op = value.getDefiningOp();
+  // What only moves elements that are made anywhere is, too.
+  while (op && isView(op) && op->getNumOperands() == 1 &&
+         !isa<stablehlo::BroadcastInDimOp>(op))
+    op = op->getOperand(0).getDefiningOp();
   if (auto repeat = dyn_cast_or_null<stablehlo::BroadcastInDimOp>(op))
     return elementCount(shapeOf(repeat.getOperand())) == 1;
   return isa_and_nonnull<stablehlo::ConstantOp, stablehlo::IotaOp>(op);

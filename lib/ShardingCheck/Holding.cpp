@@ -358,11 +358,35 @@ SmallVector<Holding> withPlacesAlong(const Holding &held, size_t dim,
   return placed;
 }
 
+/// The same where a device has fewer elements than there are: they may be taken
+/// for those of its part, whichever part that is.
+SmallVector<Holding> withPartsAlong(const Holding &held, size_t dim,
+                                    int64_t extent, Spreads spreads) {
+  SmallVector<Holding> placed;
+  auto place = [&](Holding one, int64_t size) {
+    for (const PerDevice &parts : spreads(extent / size)) {
+      PerDevice &base = one.base[dim].emplace(parts);
+      for (int64_t &at : base)
+        at *= size;
+      placed.push_back(one);
+    }
+  };
+  place(held, 1);
+  for (auto [local, digits] : enumerate(held.dims))
+    for (auto [at, digit] : enumerate(digits))
+      if (digit.of == repeats && digit.size > 1 && extent % digit.size == 0) {
+        Holding one = held;
+        one.dims[local][at] = {digit.size, int(dim), 1};
+        place(std::move(one), digit.size);
+      }
+  return placed;
+}
+
 } // namespace
 
 SmallVector<Holding> withPlaces(const Holding &held,
                                 ArrayRef<int64_t> fromShape,
-                                ArrayRef<int64_t> shape) {
+                                ArrayRef<int64_t> shape, Spreads spreads) {
   // More are not worth their time.
   constexpr size_t mostAlternatives = 16;
   SmallVector<Holding> all{held};
@@ -379,6 +403,9 @@ SmallVector<Holding> withPlaces(const Holding &held,
       SmallVector<Holding> next;
       for (const Holding &one : all)
         append_range(next, withPlacesAlong(one, dim, fromShape[dim]));
+      if (next.empty())
+        for (const Holding &one : all)
+          append_range(next, withPartsAlong(one, dim, fromShape[dim], spreads));
       if (next.size() > mostAlternatives)
         next.truncate(mostAlternatives);
       all = std::move(next);

@@ -21,6 +21,7 @@
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
@@ -117,12 +118,17 @@ std::optional<Holding> ofBroadcast(const Holding &held, mlir::Value to,
 std::optional<Holding> ofReshaped(const Holding &held, mlir::Value to,
                                   llvm::ArrayRef<int64_t> fromShape,
                                   llvm::ArrayRef<int64_t> shape);
+/// Ways in which devices may have one of so many parts each: its number by
+/// device.
+using Spreads = llvm::function_ref<llvm::ArrayRef<PerDevice>(int64_t parts)>;
 /// Holdings that say more than `held`, as far as ofReshaped() needs it: where
 /// elements along a dimension are alike, which of them the repeated ones of a
-/// local dimension are taken for. `held` alone if nothing is missing.
+/// local dimension are taken for, or those of a device that has fewer. `held`
+/// alone if nothing is missing.
 llvm::SmallVector<Holding> withPlaces(const Holding &held,
                                       llvm::ArrayRef<int64_t> fromShape,
-                                      llvm::ArrayRef<int64_t> shape);
+                                      llvm::ArrayRef<int64_t> shape,
+                                      Spreads spreads);
 
 /// Groups of devices, each in the order of a collective.
 using Groups = std::vector<std::vector<int64_t>>;

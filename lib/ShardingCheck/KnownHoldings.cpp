@@ -88,7 +88,8 @@ Holdings PartitionChecker::holdingsOn(Value part, Value value) {
     for (const Holding &held : holdingsOn(part, from))
       for (const Holding &placed :
            isa<stablehlo::ReshapeOp>(op)
-               ? withPlaces(held, shapeOf(from), shapeOf(value))
+               ? withPlaces(held, shapeOf(from), shapeOf(value),
+                            [&](int64_t parts) { return spreadsOver(parts); })
                : SmallVector<Holding>{held})
         if (auto moved = through(op, at, placed)) {
           forgetOnlyPlaces(*moved);
@@ -96,6 +97,30 @@ Holdings PartitionChecker::holdingsOn(Value part, Value value) {
         }
   }
   return found;
+}
+
+ArrayRef<PerDevice> PartitionChecker::spreadsOver(int64_t parts) {
+  auto [found, isNew] = spreads.try_emplace(parts);
+  if (!isNew)
+    return found->second;
+  // Along some of the axes, in their order.
+  const size_t axes = mesh.axes.size();
+  for (uint64_t set = 1; axes < 16 && set < uint64_t(1) << axes; ++set) {
+    sharding::AxisParts along;
+    int64_t count = 1;
+    for (unsigned axis = 0; axis < axes; ++axis)
+      if (set >> axis & 1) {
+        along.push_back({axis, 1, mesh.axes[axis].size});
+        count *= mesh.axes[axis].size;
+      }
+    if (count != parts)
+      continue;
+    PerDevice numbers(devices);
+    for (int64_t device = 0; device < devices; ++device)
+      numbers[device] = mesh.indexAlong(device, along);
+    found->second.push_back(std::move(numbers));
+  }
+  return found->second;
 }
 
 std::optional<Holding> PartitionChecker::through(Operation *op, unsigned at,

@@ -21,6 +21,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <functional>
+#include <map>
 
 namespace tenon::shardingcheck {
 
@@ -153,6 +154,8 @@ private:
   Holdings holdingsOn(mlir::Value part, mlir::Value value);
   /// What a holding of the operand of an operation that moves elements says of
   /// result `at`.
+  /// Ways in which the devices may have one of `parts` parts each.
+  llvm::ArrayRef<PerDevice> spreadsOver(int64_t parts);
   std::optional<Holding> through(mlir::Operation *op, unsigned at,
                                  const Holding &held);
   void addMasked(const Mask &mask, mlir::Value value, Holdings &found);
@@ -285,6 +288,8 @@ private:
 
   mlir::func::FuncOp whole, local;
   sharding::Mesh mesh;
+  /// What spreadsOver() has found, by number of parts.
+  std::map<int64_t, std::vector<PerDevice>> spreads;
   int64_t devices;
   std::vector<sharding::Layout> resultLayouts;
   std::optional<PartitionFault> fault;

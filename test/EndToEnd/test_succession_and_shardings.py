@@ -68,11 +68,10 @@ def test_wrong_succession_would_be_seen(unread: Step, tmp_path: Path) -> None:
     assert not np.allclose(wrong, unread.expected_losses(), 1e-5)
 
 
-def test_manual_computation_is_refused(sharded: Steps, tmp_path: Path) -> None:
-    """A program that computes per device ends with exit code 4; the message names the operations and the mesh."""
-    said = refused(4, "compile", sharded.folder / "16_shard_map_mlp.mlir", "-o", tmp_path / "x.tenon")
-    assert '@mesh #sdy.mesh<["data"=4, "model"=2]>' in said
-    assert "'sdy.manual_computation'" in said and "'stablehlo.all_reduce'" in said and "found 5" in said
+def test_bodies_per_device_are_for_their_mesh(sharded: Steps, tmp_path: Path) -> None:
+    """A step with bodies that are written per device is cut over the mesh that its author had, and no other."""
+    said = refused(1, "compile", sharded.folder / "16_shard_map_mlp.mlir", "--mesh=data=2,model=4", "-o", tmp_path / "x.tenon")
+    assert "is cut along axis 'model' of size 2, and the mesh is data=2,model=4" in said
     assert not (tmp_path / "x.tenon").exists()
 
 

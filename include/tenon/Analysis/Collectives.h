@@ -35,6 +35,10 @@ bool holdsCollective(mlir::Operation *op);
 std::optional<libraries::CollectiveDescription>
 describeCollective(mlir::Operation *op, std::string &whyNot);
 
+/// The operation by which a region combines its two arguments; `none` for any
+/// other region.
+libraries::Combination combinationOf(mlir::Region &region);
+
 /// What combines its elements.
 libraries::Reducer reducerOf(mlir::Operation *op);
 

@@ -46,6 +46,61 @@ def KeepShardingsPass : Pass<"import-keep-shardings", "::mlir::ModuleOp"> {
   ];
 }
 
+def UnfoldManualComputationsPass
+    : Pass<"import-unfold-manual-computations", "::mlir::ModuleOp"> {
+  let summary = "bodies written per device, for all devices at once";
+  let description = [{
+    The body of an `sdy.manual_computation` (JAX's `shard_map`) says what one
+    device computes of its parts, and what devices exchange. This pass writes
+    what all of them compute together, on whole tensors: a value gets a leading
+    dimension for each axis of the mesh along which devices may have different
+    values, and none for the others. A sum over devices is a sum along such
+    dimensions, a gather makes them part of another dimension, a permutation
+    changes the order of their elements, and the device's number is a constant.
+    So the step means the same on one device and on any mesh, and every later
+    pass may look at it. With `constrain` the arguments of bodies and all that is
+    exchanged have to lie on the devices that their author meant.
+
+    What has no such form is refused: groups that follow no axes, loops that
+    devices leave after different rounds, sums that are left pending, and
+    operations that are in no rule here and take values that differ.
+
+    ```mlir
+    // before
+    sdy.mesh @mesh = <["data"=2]>
+    func.func @main(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+      %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"data"}, {} ]>] out_shardings=[<@mesh, [{} ]>] manual_axes={"data"} (%part: tensor<4x4xf32>) {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %1 = stablehlo.reduce(%part init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
+        %2 = "stablehlo.all_reduce"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %3 = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %3 : tensor<f32>
+        }) : (tensor<4xf32>) -> tensor<4xf32>
+        sdy.return %2 : tensor<4xf32>
+      } : (tensor<8x4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    // after
+    sdy.mesh @mesh = <["data"=2]>
+    func.func @main(%arg0: tensor<8x4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.reshape %arg0 : (tensor<8x4xf32>) -> tensor<2x4x4xf32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+      %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+      %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+      %2 = stablehlo.reduce(%1 init: %cst_0) applies stablehlo.add across dimensions = [0] : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
+      return %2 : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+  let options = [
+    Option<"constrain", "constrain", "bool", "false",
+           "each device keeps what its author gave it">,
+  ];
+}
+
 def IgnoreShardingsPass : Pass<"import-ignore-shardings", "::mlir::ModuleOp"> {
   let summary = "compile a program with shardings for one device";
   let description = [{
@@ -57,8 +112,8 @@ def IgnoreShardingsPass : Pass<"import-ignore-shardings", "::mlir::ModuleOp"> {
     them; for a mesh `import-keep-shardings` goes before.
 
     What a device computes for itself (a collective, its own number, an
-    `sdy.manual_computation`) means something on one device only where the
-    program is for one. The largest number counts that the attributes of the
+    `sdy.manual_computation` that nobody has unfolded) means something on one
+    device only where the program is for one. The largest number counts that the attributes of the
     module, its meshes, the groups of its collectives and the pairs of its
     permutations say: a collective over groups `[[0]]` is its operand, one over
     `[[0, 1]]` is refused, whatever `mhlo.num_partitions` is, and so is a
