@@ -92,9 +92,10 @@ class Measured:
     floor: float | None
 
 
-def bench(build: Path, compiled: Path, inputs: Path, steps: int) -> Measured:
-    """The median step and the floor that `tenon bench` prints."""
-    output = compare.tenon(build, "bench", str(compiled), "--inputs", str(inputs), "--steps", str(steps), "--threads", "2")
+def bench(build: Path, compiled: Path, inputs: Path, steps: int, machine: Path | None = None) -> Measured:
+    """The median step and the floor that `tenon bench` prints, which measures the machine first if nobody has."""
+    rates = ["--machine", str(machine)] if machine else []
+    output = compare.tenon(build, "bench", str(compiled), "--inputs", str(inputs), "--steps", str(steps), "--threads", "2", *rates)
     step = re.search(r"median ([\d.]+) ms", output)
     floor = re.search(r"^floor +([\d.]+) ms", output, re.MULTILINE)
     assert step, output
