@@ -202,8 +202,9 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
            ? secondsOfActivation(group, target)
            : arithmeticSeconds(work.operations, cores, target) /
                  (isSlow ? share : 1));
-  if (auto product =
-          isSlow ? productSeconds(kernel.root(), target.isa) : std::nullopt)
+  if (auto product = isSlow
+                         ? productSeconds(kernel.root(), target, target.isa)
+                         : std::nullopt)
     roofline.compute = product->generated / double(cores);
   roofline.start = startSeconds(parts, target);
   roofline.bytes = work.bytes;

@@ -13,6 +13,7 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -26,12 +27,16 @@ constexpr int64_t mostExtent = 64, mostBatch = 2048;
 /// What a generated kernel does.
 enum KernelWork {
   kernelStart,
-  // With lanes along the columns, in vectors.
+  // With lanes along the columns or the rows, in vectors.
+  tiles,
   multiplyAdds,
   loads,
   broadcasts,
   gathers,
+  turnedPieces, // a few neighbouring terms of a lane
+  turnedTerms,
   stores,
+  interleaves, // of results whose lanes run along the rows, a column each
   steps,       // of the sum, per tile
   maskedSteps, // per row, where columns end inside a vector
   // With lanes along the sums.
@@ -69,38 +74,47 @@ static_assert(insideLines + 1 ==
               std::tuple_size_v<decltype(ProductCounts::call)>);
 
 /// Nanoseconds of each of the above, as `products.py rates` fits them to what
-/// it measured for a feature set.
+/// it measured on a kind of core.
 struct ProductRates {
-  target::Isa isa; // the least that they are for
   std::array<double, std::tuple_size_v<decltype(ProductCounts::kernel)>> kernel;
   std::array<double, std::tuple_size_v<decltype(ProductCounts::call)>> call;
 };
 
-constexpr ProductRates rates[] = {
-    // A Zen 5 core held to AVX2, oneDNN held to it, too; 1,367 products.
-    {target::Isa::avx2,
-     {17.8, 0.239, 0.231, 0, 2.96, 0.0159, 0, 0, 0.296, 0, 0.0767, 0.384, 0.274,
-      1.66},
-     {262,  195,  143,  126,  106,  195,   191,   140,  133, 88.8, 68.7,  0,
-      0,    0,    60.3, 0,    56.6, 199,   189,   150,  140, 96,   67.3,  88.6,
-      74.5, 85.9, 58.3, 76.8, 52.3, 0.264, 0.233, 0.28, 0,   18.4, 0.0781}},
-    // The same core with AVX-512; 6,098 products.
-    {target::Isa::avx512,
-     {16.5, 0.0374, 0.285, 0.0842, 3.74, 0.0941, 0.0752, 0.0115, 0.129, 0.0122,
-      0.0857, 0.662, 0.755, 1.97},
-     {239,  9.77, 43,   41.9, 84.4, 20.8, 26.4,  26.8,  34.2, 24.1, 27.3, 0,
-      0,    0,    13.6, 0,    18.3, 218,  147,   226,   240,  119,  81.2, 98.7,
-      79.6, 88.4, 61.4, 73.7, 62.4, 0.14, 0.325, 0.457, 9.27, 9.35, 1.57}},
-    // An Emerald Rapids core, whose vectors are those of AVX-512; 24,584
-    // products. Its gathers cost less than those of Zen 5, its calls more.
-    {target::Isa::amxBf16,
-     {40.6, 0, 0.246, 0.226, 3.26, 0.356, 0.196, 0.00674, 0.0114, 0.00303,
-      0.237, 1.99, 0.00842, 0.817},
-     {590,  0.002, 0.437, 26.6,  215,   44.5, 50.5, 71.7,  92.1,
-      48.9, 71.7,  0,     0,     0,     15.7, 0,    32.2,  810,
-      652,  507,   658,   257,   236,   221,  191,  191,   197,
-      164,  134,   0.163, 0.792, 0.524, 26.8, 23.6, 0.0109}},
-};
+// A Zen 5 core held to AVX2, oneDNN held to it, too; 1,367 products.
+constexpr ProductRates ofAvx2 = {
+    {17.8, 0, 0.239, 0.231, 0, 2.96, 0.1, 0.25, 0.0159, 0.25, 0, 0, 0.296, 0,
+     0.0767, 0.384, 0.274, 1.66},
+    {262,  195,  143,  126,  106,  195,   191,   140,  133, 88.8, 68.7,  0,
+     0,    0,    60.3, 0,    56.6, 199,   189,   150,  140, 96,   67.3,  88.6,
+     74.5, 85.9, 58.3, 76.8, 52.3, 0.264, 0.233, 0.28, 0,   18.4, 0.0781}};
+
+// The same core with AVX-512; 6,098 products.
+constexpr ProductRates ofZen5 = {
+    {16.5, 0, 0.0374, 0.285, 0.0842, 3.74, 0.1, 0.25, 0.0941, 0.25, 0.0752,
+     0.0115, 0.129, 0.0122, 0.0857, 0.662, 0.755, 1.97},
+    {239,  9.77, 43,   41.9, 84.4, 20.8, 26.4,  26.8,  34.2, 24.1, 27.3, 0,
+     0,    0,    13.6, 0,    18.3, 218,  147,   226,   240,  119,  81.2, 98.7,
+     79.6, 88.4, 61.4, 73.7, 62.4, 0.14, 0.325, 0.457, 9.27, 9.35, 1.57}};
+
+// An Emerald Rapids core, whose vectors are those of AVX-512. Its gathers cost
+// less than those of Zen 5, its calls more.
+constexpr ProductRates ofEmeraldRapids = {
+    {40.6, 0, 0, 0.246, 0.226, 3.26, 0.15, 0.4, 0.356, 0.4, 0.196, 0.00674,
+     0.0114, 0.00303, 0.237, 1.99, 0.00842, 0.817},
+    {590, 0.002, 0.437, 26.6, 215,  44.5,  50.5,  71.7,  92.1, 48.9, 71.7,  0,
+     0,   0,     15.7,  0,    32.2, 810,   652,   507,   658,  257,  236,   221,
+     191, 191,   197,   164,  134,  0.163, 0.792, 0.524, 26.8, 23.6, 0.0109}};
+
+/// The processors are told by what is recorded of them: Intel's cores have
+/// tiles, or take longer for products of bf16 in vectors than for those of f32.
+const ProductRates &ratesFor(const target::Target &machine, target::Isa isa) {
+  if (isa < target::Isa::avx512)
+    return ofAvx2;
+  const bool isIntel =
+      machine.isa >= target::Isa::amxBf16 ||
+      machine.compute.bf16.oneCore < machine.compute.f32.oneCore;
+  return isIntel ? ofEmeraldRapids : ofZen5;
+}
 
 /// A dot as one batch of products of matrices.
 struct Product {
@@ -200,41 +214,57 @@ void Product::countKernel(ProductCounts &counts, bool wideRegisters) const {
       dimensions.empty() ? Dimension{1, 0, 0} : dimensions.back();
   Dimension row = dimensions.size() < 2 ? Dimension{1, 0, 0}
                                         : dimensions[dimensions.size() - 2];
-  auto isFriendly = [](int64_t stride) { return stride <= 1; };
-  bool alongSums = lanesRunAlongSums(
-      column.extent, sums,
-      !shape.empty() && isFriendly(column.left) && isFriendly(column.right),
-      isFriendly(left.sum) && isFriendly(right.sum));
-  ContractionTiling tiling(shape, alongSums, wideRegisters);
-  const double outer = double(elementCount(tiling.outer));
-  const double rowBlocks = double(tiling.rowBlocks()),
-               columnBlocks = double(tiling.columnBlocks());
+  ContractionAccess access;
+  access.shape = shape;
+  access.lastSum = sums;
+  access.left = {column.left, row.left, left.sum};
+  access.right = {column.right, row.right, right.sum};
+  const ContractionTiling tiling(access, wideRegisters);
+  const double outer = double(elementCount(tiling.outer)),
+               tilesInAll = double(tiling.units());
   const double length = double(sums);
-  if (alongSums) {
+  if (tiling.lanes == ContractionLanes::sums) {
     const double vectors = double(vectorsOf(sums));
     const double elements = outer * double(column.extent * row.extent);
     count[sumMultiplyAdds] = elements * vectors;
-    count[sumLoads] =
-        outer * vectors *
-        (columnBlocks * double(row.extent) + rowBlocks * double(column.extent));
+    count[sumLoads] = outer * vectors *
+                      double(tiling.columnBlocks() * row.extent +
+                             tiling.rowBlocks() * column.extent);
     count[sumMasks] = sums % contractionLanes ? elements : 0;
     count[collapses] = elements;
-    count[sumTiles] = outer * rowBlocks * columnBlocks;
+    count[sumTiles] = tilesInAll;
   } else {
-    const double vectors = double(vectorsOf(column.extent));
-    const double rowsInAll = outer * double(row.extent);
-    count[multiplyAdds] = rowsInAll * vectors * length;
-    count[stores] = rowsInAll * vectors;
-    count[steps] = outer * rowBlocks * columnBlocks * length;
+    const bool alongRows = tiling.lanes == ContractionLanes::rows;
+    const Dimension &lane = alongRows ? row : column,
+                    &other = alongRows ? column : row;
+    const double others = double(other.extent),
+                 vectors = double(vectorsOf(lane.extent));
+    const double laneBlocks = double(alongRows ? tiling.rowBlocks()
+                                               : tiling.columnBlocks()),
+                 otherBlocks = double(alongRows ? tiling.columnBlocks()
+                                                : tiling.rowBlocks());
+    count[tiles] = tilesInAll;
+    count[multiplyAdds] = outer * others * vectors * length;
+    count[stores] = outer * others * vectors;
+    if (alongRows)
+      count[interleaves] = outer * others * others * vectors;
+    count[steps] = tilesInAll * length;
     count[maskedSteps] =
-        column.extent % contractionLanes ? rowsInAll * length : 0;
-    for (auto [lane, perRow] : {std::pair(column.left, row.left),
-                                std::pair(column.right, row.right)}) {
-      double times = outer * length * (perRow ? double(row.extent) : rowBlocks);
-      if (lane == 0)
-        count[broadcasts] += times * columnBlocks;
-      else
-        count[lane == 1 ? loads : gathers] += times * vectors;
+        lane.extent % contractionLanes ? outer * others * length : 0;
+    for (auto [operand, perOther] : {std::pair(&access.left, other.left),
+                                     std::pair(&access.right, other.right)}) {
+      // Once for all of the other dimension that a tile has, or each time.
+      const double times = outer * (perOther ? others : otherBlocks);
+      if (operand->isTurned(tiling.lanes)) {
+        count[turnedPieces] += times * double(lane.extent) *
+                               std::ceil(length / double(contractionTerms));
+        count[turnedTerms] += times * vectors * length;
+      } else if (operand->along(tiling.lanes) == 0) {
+        count[broadcasts] += times * length * laneBlocks;
+      } else {
+        count[operand->isNear(tiling.lanes) ? loads : gathers] +=
+            times * length * vectors;
+      }
     }
   }
   // Lines that are a multiple of some 2 KiB apart share few sets of 8 and more
@@ -297,19 +327,17 @@ std::optional<ProductCounts> cost::countProduct(Operation *op,
   return counts;
 }
 
-std::optional<ProductSeconds> cost::productSeconds(Operation *op,
-                                                   target::Isa isa) {
+std::optional<ProductSeconds>
+cost::productSeconds(Operation *op, const target::Target &machine,
+                     target::Isa isa) {
   auto counts = countProduct(op, isa);
   if (!counts)
     return std::nullopt;
-  const ProductRates *known = &rates[0];
-  for (const ProductRates &each : rates)
-    if (each.isa <= isa)
-      known = &each;
+  const ProductRates &known = ratesFor(machine, isa);
   auto seconds = [](const auto &counts, const auto &rates) {
     return 1e-9 *
            std::inner_product(counts.begin(), counts.end(), rates.begin(), 0.0);
   };
-  return ProductSeconds{seconds(counts->call, known->call),
-                        seconds(counts->kernel, known->kernel)};
+  return ProductSeconds{seconds(counts->call, known.call),
+                        seconds(counts->kernel, known.kernel)};
 }

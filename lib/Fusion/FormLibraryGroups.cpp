@@ -80,8 +80,7 @@ private:
                      : ElementType::f32;
     else
       operands = description.type;
-    if (machine.value_or(target::builtInTarget(isa))
-            .multipliesNatively(operands, isa))
+    if (machineFor(isa).multipliesNatively(operands, isa))
       return {operands, ElementType::f32};
     return {ElementType::f32};
   }
@@ -134,7 +133,8 @@ private:
 
   /// Says why in the remark of `op` if generated code is to compute it.
   bool leavesToKernel(Operation *op, target::Isa isa, std::string &whyNot) {
-    auto seconds = choose ? cost::productSeconds(op, isa) : std::nullopt;
+    auto seconds =
+        choose ? cost::productSeconds(op, machineFor(isa), isa) : std::nullopt;
     if (!seconds || seconds->library <= seconds->generated)
       return false;
     whyNot = llvm::formatv("generated code takes {0:F2} us, the call {1:F2} us "
@@ -196,6 +196,10 @@ private:
     remark::passed(op->getLoc(), remark::RemarkOpts::name("LibraryCall")
                                      .category("fusion-form-library-groups"))
         << "library call formed";
+  }
+
+  target::Target machineFor(target::Isa isa) const {
+    return machine.value_or(target::builtInTarget(isa));
   }
 
   /// Nothing for the built-in one of the instruction set.

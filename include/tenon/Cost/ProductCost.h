@@ -3,16 +3,16 @@
 // A library's call has a price before it multiplies anything: some 250 ns, and
 // up to as much again for each matrix of a batch that lies inside the operands.
 // A generated kernel has hardly any, but packs no operands either, so it
-// gathers where they lie the wrong way. Which of them takes less time is a
-// function of extents, strides and instruction set, by a committed table of
-// rates (docs/Rationale/LibraryCalls.md).
+// turns or gathers them where they lie the wrong way. Which of them takes less
+// time is a function of extents, strides, instruction set and kind of core, by
+// a committed table of rates (docs/Rationale/LibraryCalls.md).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_COST_PRODUCTCOST_H
 #define TENON_COST_PRODUCTCOST_H
 
-#include "tenon/Target/InstructionSets.h"
+#include "tenon/Target/Target.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -24,7 +24,7 @@ namespace tenon::cost {
 /// What a product does, counted in things that take the same time each: by a
 /// generated kernel and by a library's call. ProductCost.cpp names them.
 struct ProductCounts {
-  std::array<double, 14> kernel = {};
+  std::array<double, 18> kernel = {};
   std::array<double, 35> call = {};
 };
 
@@ -39,8 +39,9 @@ struct ProductSeconds {
   double library = 0, generated = 0;
 };
 
-/// By the rates for `isa`; as countProduct().
+/// By code for `isa` on the cores of `machine`; as countProduct().
 std::optional<ProductSeconds> productSeconds(mlir::Operation *op,
+                                             const target::Target &machine,
                                              target::Isa isa);
 
 } // namespace tenon::cost

@@ -6,7 +6,6 @@
 
 #include "tenon/Codegen/Loops/Contraction.h"
 
-#include "tenon/Analysis/ContractionTiling.h"
 #include "tenon/Analysis/ReductionTree.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Codegen/Loops/PointwiseOperations.h"
@@ -43,6 +42,8 @@ static Contraction withoutIndices(Op op) {
 static Contraction ofDot(stablehlo::DotGeneralOp dot) {
   auto numbers = dot.getDotDimensionNumbers();
   Contraction c = withoutIndices(dot);
+  c.mayTurn = elementOf(c.left).isF32() && elementOf(c.right).isF32() &&
+              c.sumType.isF32();
   for (int64_t dim : numbers.getLhsContractingDimensions())
     c.sums.push_back(shapeOf(c.left)[dim]);
 
@@ -194,18 +195,20 @@ LogicalResult checkContraction(Operation *op) {
   return success();
 }
 
-/// Whether neighbouring lanes read neighbouring elements or one.
-static bool isVectorFriendly(IndexAlgebra &algebra, Value operand,
-                             const OperandElement &element) {
+/// How far the element moves per lane.
+static int64_t stepOf(IndexAlgebra &algebra, Value operand,
+                      const OperandElement &element) {
   for (auto &[expression, extent] : element.inside)
     if (!algebra.laneForm(expression).isUniform())
-      return false;
+      return ContractionSteps::scattered;
   LaneForm form =
       algebra.laneForm(algebra.linearize(element.indices, shapeOf(operand)));
-  return form.isUniform() || form.isContiguous();
+  return form.isUniform()                ? 0
+         : form.kind == LaneForm::linear ? form.step
+                                         : ContractionSteps::scattered;
 }
 
-int64_t Contraction::sumsPerElement() const {
+ContractionAccess Contraction::access() const {
   // A throw-away algebra, in which nothing is ever evaluated.
   OpBuilder builder(left.getContext());
   Block block;
@@ -218,26 +221,42 @@ int64_t Contraction::sumsPerElement() const {
     return isLane ? algebra.laneVariable({}, {0, extent - 1}, 0, reductionChunk)
                   : algebra.uniform({}, {0, extent - 1}, 0);
   };
-  SmallVector<int64_t> shape = withoutUnits(output);
-  auto friendly = [&](bool alongSums) {
+  ContractionAccess access;
+  access.shape = withoutUnits(output);
+  access.lastSum = sums.empty() ? 1 : sums.back();
+  auto stepsAlong = [&](ContractionLanes lanes) {
+    const size_t lane =
+        access.shape.size() - (lanes == ContractionLanes::rows ? 2 : 1);
     Indices outputAt, sumsAt;
     size_t seen = 0;
-    for (int64_t extent : output) {
-      bool isLast = extent != 1 && ++seen == shape.size();
-      outputAt.push_back(variable(extent, isLast && !alongSums));
-    }
+    for (int64_t extent : output)
+      outputAt.push_back(variable(extent, extent != 1 && seen++ == lane &&
+                                              lanes != ContractionLanes::sums));
     for (auto [i, extent] : llvm::enumerate(sums))
-      sumsAt.push_back(variable(extent, alongSums && i + 1 == sums.size()));
-    return isVectorFriendly(algebra, left, leftAt(algebra, outputAt, sumsAt)) &&
-           isVectorFriendly(algebra, right, rightAt(algebra, outputAt, sumsAt));
+      sumsAt.push_back(variable(extent, i + 1 == sums.size() &&
+                                            lanes == ContractionLanes::sums));
+    auto step = [&](Value operand, const Map &map) {
+      int64_t found = stepOf(algebra, operand, map(algebra, outputAt, sumsAt));
+      bool isNear = found == 0 || found == 1;
+      return isNear || mayTurn ? found : ContractionSteps::scattered;
+    };
+    return std::pair(step(left, leftAt), step(right, rightAt));
   };
-  int64_t columns = shape.empty() ? 1 : shape.back();
-  int64_t lastSum = sums.empty() ? 1 : sums.back();
-  bool columnsFriendly = !shape.empty() && friendly(false);
-  bool sumsFriendly = lastSum > 1 && friendly(true);
-  return lanesRunAlongSums(columns, lastSum, columnsFriendly, sumsFriendly)
-             ? reductionChunk
-             : 1;
+  std::tie(access.left.sum, access.right.sum) =
+      stepsAlong(ContractionLanes::sums);
+  if (!access.shape.empty())
+    std::tie(access.left.column, access.right.column) =
+        stepsAlong(ContractionLanes::columns);
+  if (!mayTurn)
+    access.left.row = access.right.row = ContractionSteps::scattered;
+  else if (access.shape.size() > 1)
+    std::tie(access.left.row, access.right.row) =
+        stepsAlong(ContractionLanes::rows);
+  return access;
+}
+
+int64_t Contraction::sumsPerElement() const {
+  return chooseLanes(access()) == ContractionLanes::sums ? reductionChunk : 1;
 }
 
 Element Contraction::operand(LoopNest &k, Value tensor, const Map &map,

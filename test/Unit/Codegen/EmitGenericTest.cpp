@@ -81,6 +81,103 @@ TEST(EmitGeneric, MultipliesMatricesInAllLayouts) {
     }
 }
 
+/// A batch of products of matrices, each operand transposed or not, the batch
+/// around the matrices or between their dimensions.
+struct SmallProduct {
+  int batch, m, n, k;
+  bool isLeftTransposed, isRightTransposed, isBatchInside;
+  int sumsPerElement; // 1 or 16
+
+  std::string typeOf(int rows, int columns) const {
+    int outer = isBatchInside ? rows : batch;
+    int middle = isBatchInside ? batch : rows;
+    return "tensor<" + std::to_string(outer) + "x" + std::to_string(middle) +
+           "x" + std::to_string(columns) + "xf32>";
+  }
+  std::string text() const {
+    std::string left = isLeftTransposed ? typeOf(k, m) : typeOf(m, k);
+    std::string right = isRightTransposed ? typeOf(n, k) : typeOf(k, n);
+    std::string rows = isBatchInside ? "0" : "1";
+    return fill(R"(
+      func.func private @kernel(%x: LEFT, %y: RIGHT) -> RESULT {
+        %0 = stablehlo.dot_general %x, %y, batching_dims = [BATCH] x [BATCH], contracting_dims = [LC] x [RC], precision = [DEFAULT, DEFAULT] : (LEFT, RIGHT) -> RESULT
+        return %0 : RESULT
+      })",
+                {{"LEFT", left},
+                 {"RIGHT", right},
+                 {"RESULT", SmallProduct{batch, m, n, k}.typeOf(m, n)},
+                 {"BATCH", isBatchInside ? "1" : "0"},
+                 {"LC", isLeftTransposed ? rows : "2"},
+                 {"RC", isRightTransposed ? "2" : rows}});
+  }
+  /// The position of an element of an operand.
+  int at(int b, int row, int column, int rows, int columns) const {
+    return isBatchInside ? (row * batch + b) * columns + column
+                         : (b * rows + row) * columns + column;
+  }
+  /// In the order that Loops/Contraction.h states.
+  float element(const float *x, const float *y, int b, int i, int j) const {
+    std::vector<float> sums(sumsPerElement, 0);
+    for (int l = 0; l < k; ++l) {
+      float &sum = sums[l % sumsPerElement];
+      sum = std::fma(
+          x[isLeftTransposed ? at(b, l, i, k, m) : at(b, i, l, m, k)],
+          y[isRightTransposed ? at(b, j, l, n, k) : at(b, l, j, k, n)], sum);
+    }
+    for (int half = sumsPerElement / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i)
+        sums[i] += sums[i + half];
+    return sums.front();
+  }
+};
+
+TEST(EmitGeneric, MultipliesSmallMatricesWithTheBitsOfOneOrder) {
+  using tenon::target::Isa;
+  for (const SmallProduct &p : std::initializer_list<SmallProduct>{
+           // Lanes along columns that lie apart: all of a packed block, of four
+           // terms, of the last terms once more, of two and of three.
+           {2, 31, 1, 2, false, true, false, 1},
+           {1, 33, 20, 13, false, true, false, 1},
+           {1, 21, 33, 7, true, true, false, 1},
+           {5, 3, 40, 2, false, true, true, 1},
+           {3, 9, 18, 3, true, true, true, 1},
+           {40, 1, 1, 4, false, true, true, 1},
+           {1, 1, 50, 3, false, true, false, 1},
+           {2, 5, 7, 1, true, true, false, 1},
+           // Along the rows of few columns.
+           {3, 16, 3, 7, false, true, false, 1},
+           {2, 64, 2, 8, false, true, false, 1},
+           {2, 37, 4, 6, true, false, false, 1},
+           {4, 20, 3, 3, false, false, true, 1},
+           // Along the sums: whole rows, parts of them, single elements.
+           {4, 7, 3, 31, false, true, false, 16},
+           {1, 4, 10, 40, false, true, false, 16},
+           {3, 1, 1, 64, false, true, false, 16},
+       })
+    for (Isa isa : {Isa::avx2, Isa::avx512}) {
+      if (isa > *tenon::target::hostIsa())
+        continue;
+      EmittedKernel kernel(p.text(), {isa});
+      ASSERT_TRUE(kernel.ok()) << p.text();
+      Array<float> x = someNumbers(p.batch * p.m * p.k),
+                   y = someNumbers(p.batch * p.k * p.n, -1, 1, 2), expected;
+      for (int b = 0; b < p.batch; ++b)
+        for (int i = 0; i < p.m; ++i)
+          for (int j = 0; j < p.n; ++j)
+            expected.push_back(p.element(x.data(), y.data(), b, i, j));
+      for (int parts : {1, 3}) {
+        // What is behind the result stays as it is.
+        Array<float> z(expected.size() + 16, 77);
+        kernel.run({x.data(), y.data(), z.data()}, parts);
+        for (size_t i = expected.size(); i < z.size(); ++i)
+          ASSERT_EQ(z[i], 77) << p.text();
+        z.resize(expected.size());
+        SCOPED_TRACE(p.text());
+        expectSameBits(z, expected);
+      }
+    }
+}
+
 TEST(EmitGeneric, MultipliesBatchesWithSeveralDimensions) {
   EmittedKernel kernel(R"(
     func.func private @kernel(%x: tensor<3x5x2x4x6xf32>, %y: tensor<3x7x2x6xf32>) -> tensor<3x2x5x4x7xf32> {

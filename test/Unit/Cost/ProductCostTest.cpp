@@ -45,7 +45,7 @@ protected:
   }
 
   bool prefersGenerated(Operation *op, Isa isa) {
-    auto seconds = productSeconds(op, isa);
+    auto seconds = productSeconds(op, target::builtInTarget(isa), isa);
     EXPECT_TRUE(seconds);
     return seconds && seconds->generated < seconds->library;
   }
@@ -55,20 +55,27 @@ protected:
 };
 
 TEST_F(ProductCosts, CountsAreThoseOfTheTiles) {
+  const char *plain = "contracting_dims = [1] x [0]",
+             *transposed = "contracting_dims = [1] x [1]";
+  auto expectKernel = [](Operation *op, std::array<double, 18> expected) {
+    auto counts = countProduct(op, Isa::avx512);
+    ASSERT_TRUE(counts);
+    EXPECT_EQ(counts->kernel, expected);
+  };
   // 8 rows of one vector in one tile, 16 steps: a vector of the right operand
   // per step, a number of the left one per row and step.
-  auto counts =
-      countProduct(dot("8x16", "16x16", "8x16", "contracting_dims = [1] x [0]"),
-                   Isa::avx512);
-  ASSERT_TRUE(counts);
-  std::array<double, 14> expected = {1, 128, 16, 128, 0, 8, 16};
-  EXPECT_EQ(counts->kernel, expected);
-  // Along the sums, which is 24 elements of 2 vectors each, the last masked.
-  counts = countProduct(
-      dot("4x20", "6x20", "4x6", "contracting_dims = [1] x [1]"), Isa::avx512);
-  ASSERT_TRUE(counts);
-  expected = {1, 0, 0, 0, 0, 0, 0, 0, 48, 2 * (2 * 4 + 1 * 6), 24, 24, 2};
-  EXPECT_EQ(counts->kernel, expected);
+  expectKernel(dot("8x16", "16x16", "8x16", plain),
+               {1, 1, 128, 16, 128, 0, 0, 0, 8, 0, 16});
+  // The columns of the right operand lie apart, and are turned once: 5 blocks
+  // of terms from each of 16 lanes.
+  expectKernel(dot("8x18", "16x18", "8x16", transposed),
+               {1, 1, 8 * 18, 0, 8 * 18, 0, 16 * 5, 18, 8, 0, 18});
+  // Two columns, so lanes run along the rows of the left operand.
+  expectKernel(dot("16x8", "8x2", "16x2", plain),
+               {1, 1, 16, 0, 16, 0, 16 * 2, 8, 2, 4, 8});
+  // Along the sums, which is 6 elements of 2 vectors each, the last masked.
+  expectKernel(dot("1x20", "6x20", "1x6", transposed),
+               {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 2 * (2 + 6), 6, 6, 2});
 }
 
 TEST_F(ProductCosts, NothingIsSaidOfOtherProducts) {
@@ -93,10 +100,26 @@ TEST_F(ProductCosts, EachWayWinsWhereItShould) {
         dot("4x96x8", "8x96x4", "96x4x4",
             "batching_dims = [1] x [1], contracting_dims = [2] x [0]"),
         isa));
-    // Nothing lies along the lanes, so the kernel gathers.
+    // Nothing lies along the lanes or the sums, so the kernel gathers.
     EXPECT_FALSE(prefersGenerated(
-        dot("64x64", "64x64", "64x64", "contracting_dims = [0] x [1]"), isa));
+        dot("64x64x16", "64x64x16", "16x64x64",
+            "batching_dims = [2] x [2], contracting_dims = [1] x [1]"),
+        isa));
   }
+}
+
+TEST_F(ProductCosts, DependOnTheCoresThatAreRecorded) {
+  Operation *op = dot("4x8", "8x16", "4x16", "contracting_dims = [1] x [0]");
+  auto callOn = [&](const char *family, Isa isa) {
+    auto machine = target::builtInTarget(*target::familyNamed(family), isa);
+    return productSeconds(op, machine, isa)->library;
+  };
+  // The same core with and without its tiles.
+  EXPECT_EQ(callOn("sapphire-rapids", Isa::amxBf16),
+            callOn("sapphire-rapids", Isa::avx512Bf16));
+  EXPECT_EQ(callOn("zen5", Isa::avx512Bf16), callOn("x86-64-v4", Isa::avx512));
+  EXPECT_GT(callOn("sapphire-rapids", Isa::avx512Bf16),
+            callOn("zen5", Isa::avx512Bf16));
 }
 
 } // namespace

@@ -6,12 +6,14 @@
 //
 // In which order products are summed follows from the operation and its shapes:
 //
-// - If the operands are contiguous or constant along the last result dimension,
-//   an element has one sum, a chain of fused multiply-adds in row-major order
-//   of the summed dimensions.
-// - If they are so only along the last summed dimension, an element has 16
-//   sums, number j of that dimension in sum j mod 16, which are combined at the
-//   end as i and i + 8, i and i + 4, i and i + 2, i and i + 1.
+// - An element has one sum, a chain of fused multiply-adds in row-major order
+//   of the summed dimensions, if the operands are contiguous or constant along
+//   the last result dimension, or a dot of f32 reads them quickly enough
+//   otherwise (chooseLanes of Analysis/ContractionTiling.h).
+// - Else, if they are contiguous or constant along the last summed dimension,
+//   an element has 16 sums, number j of that dimension in sum j mod 16, which
+//   are combined at the end as i and i + 8, i and i + 4, i and i + 2, i and
+//   i + 1.
 //
 // Products of 16-bit floats are exact and summed in f32.
 //
@@ -20,6 +22,7 @@
 #ifndef TENON_CODEGEN_LOOPS_CONTRACTION_H
 #define TENON_CODEGEN_LOOPS_CONTRACTION_H
 
+#include "tenon/Analysis/ContractionTiling.h"
 #include "tenon/Codegen/Loops/LoopNest.h"
 
 #include <functional>
@@ -47,6 +50,11 @@ struct Contraction {
       llvm::ArrayRef<IndexExpression> sums)>;
   Map leftAt, rightAt;
 
+  /// Whether it is a dot of f32, which has code for lanes that lie apart.
+  bool mayTurn = false;
+
+  /// How the operands are read along the last dimensions.
+  ContractionAccess access() const;
   /// The sums of an element, 1 or 16.
   int64_t sumsPerElement() const;
   /// An element of an operand in the sum's type, zero where there is none.
