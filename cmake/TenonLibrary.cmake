@@ -1,12 +1,13 @@
 # One way to declare a library, an executable and generated code.
 #
-#   tenon_add_library(Name [MLIR] [TOGETHER] SOURCES a.cpp ... [LINK TenonX ...])
-#   tenon_add_tool(name [MLIR] SOURCES a.cpp ... [LINK TenonX ...])
+#   tenon_add_library(Name [MLIR] [TOGETHER] [PRECOMPILED Target] SOURCES a.cpp ... [LINK TenonX ...])
+#   tenon_add_tool(name [MLIR] [TOGETHER] SOURCES a.cpp ... [LINK TenonX ...])
 #   tenon_tablegen(TargetIncGen Folder/File.td -gen-op-decls File.h.inc ...)
 #
 # MLIR marks code that includes LLVM or MLIR headers: such code is compiled
 # without exceptions. All code shares precompiled headers, one each for code with
 # MLIR, code without, and tests without; TENON_NO_PCH builds without them.
+# PRECOMPILED names the target whose precompiled header is taken instead.
 #
 # TOGETHER compiles several files at a time: files of such a folder instantiate the
 # same templates of MLIR, and one compilation does so once. Names with internal
@@ -32,38 +33,52 @@ function(tenon_precompile target header)
   endif()
 endfunction()
 
+# The second argument, if there is one, is the target with the precompiled header.
 function(tenon_use_mlir target)
   target_include_directories(${target} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
-  tenon_precompile(${target} TenonPrecompiledHeader)
+  set(header ${ARGN})
+  if(NOT header)
+    set(header TenonPrecompiledHeader)
+  endif()
+  tenon_precompile(${target} ${header})
+endfunction()
+
+function(tenon_compile_together target)
+  if(TENON_TOGETHER GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TENON_TOGETHER})
+  endif()
 endfunction()
 
 function(tenon_add_library name)
-  cmake_parse_arguments(ARG "MLIR;SHARED;TOGETHER" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SHARED;TOGETHER" "PRECOMPILED" "SOURCES;LINK" ${ARGN})
   if(ARG_SHARED)
     add_library(${name} SHARED ${ARG_SOURCES})
   else()
     add_library(${name} STATIC ${ARG_SOURCES})
   endif()
   if(ARG_MLIR)
-    tenon_use_mlir(${name})
+    tenon_use_mlir(${name} ${ARG_PRECOMPILED})
     target_link_libraries(${name} PUBLIC ${TENON_LLVM})
   else()
     tenon_precompile(${name} TenonStandardHeaders)
   endif()
-  if(ARG_TOGETHER AND TENON_TOGETHER GREATER 1)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TENON_TOGETHER})
+  if(ARG_TOGETHER)
+    tenon_compile_together(${name})
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
 function(tenon_add_tool name)
-  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;TOGETHER" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   if(ARG_MLIR)
     tenon_use_mlir(${name})
   else()
     tenon_precompile(${name} TenonStandardHeaders)
+  endif()
+  if(ARG_TOGETHER)
+    tenon_compile_together(${name})
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   if(ARG_MLIR)

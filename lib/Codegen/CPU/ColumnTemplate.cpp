@@ -146,9 +146,11 @@ void Columns::emit(const IndexExpression &firstColumn, int64_t length) {
 // The template
 //===----------------------------------------------------------------------===//
 
-Demand demand(const KernelSource &source) { return {source.kernel.units(), 0}; }
+Demand demandOfColumns(const KernelSource &source) {
+  return {source.kernel.units(), 0};
+}
 
-void emit(KernelBuilder &k, unsigned) {
+void emitColumns(KernelBuilder &k, unsigned) {
   const KernelDescription &kernel = k.source.kernel;
   int64_t columns = elementCount(kernel.space()->trailingKept());
   int64_t length = kernel.columnsPerUnit();
@@ -168,7 +170,7 @@ void emit(KernelBuilder &k, unsigned) {
 
 extern const Template columnTemplate;
 const Template columnTemplate = {.accepts = acceptsClass<KernelClass::column>,
-                                 .demand = demand,
-                                 .emit = emit};
+                                 .demand = demandOfColumns,
+                                 .emit = emitColumns};
 
 } // namespace tenon::codegen

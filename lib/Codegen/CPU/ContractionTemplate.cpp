@@ -506,16 +506,16 @@ void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
 // The template
 //===----------------------------------------------------------------------===//
 
-LogicalResult check(const KernelSource &source) {
+LogicalResult checkProduct(const KernelSource &source) {
   return checkContraction(source.root);
 }
 
-Demand demand(const KernelSource &source) {
+Demand demandOfContraction(const KernelSource &source) {
   Contraction c = *Contraction::of(source.root);
   return {Tiling(c.access(), /*wideRegisters=*/true).units(), 0};
 }
 
-void emit(KernelBuilder &k, unsigned) {
+void emitContraction(KernelBuilder &k, unsigned) {
   Contraction c = *Contraction::of(k.source.root);
   ContractionAccess access = c.access();
   Tiling tiling(access, k.instructions.hasWideRegisters);
@@ -548,8 +548,8 @@ void emit(KernelBuilder &k, unsigned) {
 extern const Template contractionTemplate;
 const Template contractionTemplate = {
     .accepts = acceptsOp<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>,
-    .demand = demand,
-    .emit = emit,
-    .check = check};
+    .demand = demandOfContraction,
+    .emit = emitContraction,
+    .check = checkProduct};
 
 } // namespace tenon::codegen

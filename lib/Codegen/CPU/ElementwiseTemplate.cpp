@@ -215,7 +215,7 @@ void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
 // The template
 //===----------------------------------------------------------------------===//
 
-Demand demand(const KernelSource &source) {
+Demand demandOfElements(const KernelSource &source) {
   ArrayRef<int64_t> shape = source.kernel.points();
   return {LoopShape(shape, Box(shape), 0).units(), 0};
 }
@@ -225,7 +225,7 @@ unsigned variants(const KernelSource &source) {
   return std::max<size_t>(dims, 1);
 }
 
-void emit(KernelBuilder &k, unsigned variant) {
+void emitElements(KernelBuilder &k, unsigned variant) {
   for (const Box &box : boxesOf(k))
     emitBox(k, box, variant);
 }
@@ -235,8 +235,8 @@ void emit(KernelBuilder &k, unsigned variant) {
 extern const Template elementwiseTemplate;
 const Template elementwiseTemplate = {
     .accepts = acceptsClass<KernelClass::elementwise>,
-    .demand = demand,
-    .emit = emit,
+    .demand = demandOfElements,
+    .emit = emitElements,
     .variants = variants};
 
 } // namespace tenon::codegen

@@ -20,16 +20,16 @@ stablehlo::RngBitGeneratorOp generatorOf(const KernelSource &source) {
   return cast<stablehlo::RngBitGeneratorOp>(source.root);
 }
 
-LogicalResult check(const KernelSource &source) {
+LogicalResult checkGenerator(const KernelSource &source) {
   return checkRandomBits(generatorOf(source));
 }
 
-Demand demand(const KernelSource &source) {
+Demand demandOfRandom(const KernelSource &source) {
   int64_t count = RandomLayout(generatorOf(source)).count();
   return {(count + blocksPerUnit - 1) / blocksPerUnit, 0};
 }
 
-void emit(KernelBuilder &k, unsigned) {
+void emitRandom(KernelBuilder &k, unsigned) {
   RandomBits bits(k, generatorOf(k.source));
   const int64_t count = bits.layout.count();
   int64_t units = (count + blocksPerUnit - 1) / blocksPerUnit;
@@ -65,8 +65,8 @@ void emit(KernelBuilder &k, unsigned) {
 extern const Template randomTemplate;
 const Template randomTemplate = {.accepts =
                                      acceptsOp<stablehlo::RngBitGeneratorOp>,
-                                 .demand = demand,
-                                 .emit = emit,
-                                 .check = check};
+                                 .demand = demandOfRandom,
+                                 .emit = emitRandom,
+                                 .check = checkGenerator};
 
 } // namespace tenon::codegen

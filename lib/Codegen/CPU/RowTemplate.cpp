@@ -251,12 +251,12 @@ void Row::reduceInOrder(const Combiner &combiner) {
 // The template
 //===----------------------------------------------------------------------===//
 
-Demand demand(const KernelSource &source) {
+Demand demandOfRows(const KernelSource &source) {
   ScratchRows scratch(*source.kernel.space(), source.kernel.passes());
   return {source.kernel.units(), scratch.bytes};
 }
 
-void emit(KernelBuilder &k, unsigned) {
+void emitRows(KernelBuilder &k, unsigned) {
   const ReductionSpace &space = *k.source.kernel.space();
   RowPasses plan = k.source.kernel.passes();
   ScratchRows rows(space, plan);
@@ -275,7 +275,8 @@ void emit(KernelBuilder &k, unsigned) {
 } // namespace
 
 extern const Template rowTemplate;
-const Template rowTemplate = {
-    .accepts = acceptsClass<KernelClass::row>, .demand = demand, .emit = emit};
+const Template rowTemplate = {.accepts = acceptsClass<KernelClass::row>,
+                              .demand = demandOfRows,
+                              .emit = emitRows};
 
 } // namespace tenon::codegen

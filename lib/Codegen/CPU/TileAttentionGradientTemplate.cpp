@@ -23,7 +23,7 @@ using step::AttentionProblem;
 
 /// Queries of a block, whole steps of products if there are more: as few as
 /// possible behind the last.
-int64_t queriesPerBlock(int64_t queries) {
+int64_t queriesPerTileBlock(int64_t queries) {
   constexpr int64_t candidates[] = {64, 96};
   auto padded = [&](int64_t size) { return llvm::alignTo(queries, size); };
   int64_t best = padded(candidates[1]) < padded(candidates[0]) ? candidates[1]
@@ -38,7 +38,7 @@ struct TileGradientScratch : ScratchLayout {
       weightPairs, slopePairs, results, keySums, valueSums;
 
   explicit TileGradientScratch(const AttentionProblem &p) {
-    const int64_t block = queriesPerBlock(p.queries);
+    const int64_t block = queriesPerTileBlock(p.queries);
     const int64_t features = std::max(p.features, p.valueFeatures);
     // Keys, then values, until they lie as right factors do.
     rows = addNarrow(p.keys, features);
@@ -68,7 +68,7 @@ public:
   TileGradient(KernelBuilder &k, step::AttentionGradientOp op,
                const AttentionProblem &p, const TileGradientScratch &scratch)
       : AttentionKernel(k, p, scratch.bytes), op(op), scratch(scratch),
-        blockSize(queriesPerBlock(p.queries)),
+        blockSize(queriesPerTileBlock(p.queries)),
         keyPairs(pairMatrix(scratch.keyPairs, p.keys, p.features)),
         keyColumns(pairMatrix(scratch.keyColumns, p.features, p.keys)),
         valueColumns(pairMatrix(scratch.valueColumns, p.valueFeatures, p.keys)),

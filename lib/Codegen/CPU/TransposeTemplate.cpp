@@ -142,11 +142,11 @@ bool accepts(const KernelSource &source) {
   return tiledTransposeOf(source) != nullptr;
 }
 
-Demand demand(const KernelSource &source) {
+Demand demandOfTranspose(const KernelSource &source) {
   return {unitsOf(Permutation(tiledTransposeOf(source))), 0};
 }
 
-void emit(KernelBuilder &k, unsigned) {
+void emitTranspose(KernelBuilder &k, unsigned) {
   auto op = tiledTransposeOf(k.source);
   Permutation permutation(op);
   Tiles tiles(k, permutation, k.points.bufferOf(op.getOperand()));
@@ -158,6 +158,6 @@ void emit(KernelBuilder &k, unsigned) {
 
 extern const Template transposeTemplate;
 const Template transposeTemplate = {
-    .accepts = accepts, .demand = demand, .emit = emit};
+    .accepts = accepts, .demand = demandOfTranspose, .emit = emitTranspose};
 
 } // namespace tenon::codegen

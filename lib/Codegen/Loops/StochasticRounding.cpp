@@ -18,8 +18,8 @@ namespace tenon::codegen {
 
 namespace {
 
-/// Arithmetic on words.
-class Words : public Lanes {
+/// Arithmetic on the words that decide about a rounding.
+class RoundingWords : public Lanes {
 public:
   using Lanes::Lanes;
 
@@ -104,11 +104,11 @@ Element PointEmitter::stochasticRound(Operation *op, const Indices &indices) {
   unsigned keyLevel = std::max({counter.level, key[0].level, key[1].level});
   Value words[2];
   words[0] = levels.emitAt(keyLevel, [&](OpBuilder &b) {
-    Words w(b, loc, b.getI32Type(), instructions);
+    RoundingWords w(b, loc, b.getI32Type(), instructions);
     return w.mixed(w.exclusiveOr(key[0].value, counter.value));
   });
   words[1] = levels.emitAt(keyLevel, [&](OpBuilder &b) {
-    Words w(b, loc, b.getI32Type(), instructions);
+    RoundingWords w(b, loc, b.getI32Type(), instructions);
     return w.mixed(w.exclusiveOr(key[1].value, words[0]));
   });
 
@@ -128,7 +128,7 @@ Element PointEmitter::stochasticRound(Operation *op, const Indices &indices) {
   Value result = levels.emitAt(level, [&](OpBuilder &b) {
     if (instructions.subnormals == Subnormals::flush)
       x = flushSubnormals(b, loc, x);
-    Words w(b, loc, x.getType(), instructions);
+    RoundingWords w(b, loc, x.getType(), instructions);
     return w.rounded(x, w.randomBits(element, first, second));
   });
   return {result, level};
