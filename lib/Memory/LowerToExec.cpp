@@ -17,6 +17,7 @@
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
+#include "tenon/Dialect/Exec/SameKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/FilledStacks.h"
 #include "tenon/Dialect/Step/Holding.h"
@@ -25,7 +26,6 @@
 #include "tenon/Memory/BufferClasses.h"
 
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace tenon::memory {
@@ -41,41 +41,6 @@ using namespace tenon::memory;
 static constexpr int64_t collectiveQueue = 1;
 
 namespace {
-
-/// Compares kernels but for their names and for places in the user's program.
-struct SameKernel : llvm::DenseMapInfo<Operation *> {
-  static constexpr auto flags = OperationEquivalence::IgnoreLocations;
-  static unsigned getHashValue(Operation *kernel) {
-    llvm::hash_code hash =
-        hash_value(Attribute(kernel->getDiscardableAttrDictionary()));
-    kernel->walk([&](Operation *op) {
-      if (op != kernel)
-        hash = llvm::hash_combine(
-            hash, OperationEquivalence::computeHash(
-                      op, OperationEquivalence::ignoreHashValue,
-                      OperationEquivalence::ignoreHashValue, flags));
-    });
-    return unsigned(hash);
-  }
-  static bool isEqual(Operation *a, Operation *b) {
-    if (a == b)
-      return true;
-    for (Operation *op : {a, b})
-      if (op == getEmptyKey() || op == getTombstoneKey())
-        return false;
-    auto first = cast<func::FuncOp>(a), second = cast<func::FuncOp>(b);
-    if (first.getFunctionType() != second.getFunctionType() ||
-        a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary())
-      return false;
-    llvm::DenseMap<Value, Value> same;
-    auto areSame = [&](Value left, Value right) {
-      return success(same.lookup(left) == right);
-    };
-    auto mark = [&](Value left, Value right) { same[left] = right; };
-    return OperationEquivalence::isRegionEquivalentTo(
-        &first.getBody(), &second.getBody(), areSame, mark, flags);
-  }
-};
 
 class ProgramWriter {
 public:
@@ -145,7 +110,7 @@ private:
   PlanRecord record;
   exec::ProgramOp program;
   llvm::DenseMap<std::pair<Block *, std::pair<Attribute, Type>>, Value> slices;
-  llvm::DenseSet<Operation *, SameKernel> kernels;
+  llvm::DenseSet<Operation *, exec::SameKernel> kernels;
   llvm::StringMap<std::string> libraries;   // printed description to symbol
   llvm::StringMap<std::string> collectives; // the same
   bool hasCopy = false;

@@ -1,7 +1,6 @@
 //===- DistinctKernels.h - The kernels of exec form that differ -----------===//
 //
-// Kernels that compute the same are compiled once. Equal ones are found by
-// their text without names and places in the source.
+// Kernels that compute the same (Dialect/Exec/SameKernel.h) are compiled once.
 //
 //===----------------------------------------------------------------------===//
 
