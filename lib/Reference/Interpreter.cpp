@@ -125,20 +125,27 @@ LogicalResult Interpreter::evaluate(Operation &op, ArrayRef<Tensor> operands,
   return success();
 }
 
-LogicalResult Interpreter::evaluate(Operation &op) {
+LogicalResult Interpreter::evaluateCounted(Operation &op,
+                                           ArrayRef<Tensor> operands,
+                                           Tensors &results) {
   if (++evaluated > bounds.operations)
     return exceed(&op, bounds.operations, "operations");
   // Before anything is allocated for them.
   if (resultElements(op) > bounds.elements - alive)
     return exceed(&op, bounds.elements, "elements");
+  if (succeeded(evaluate(op, operands, results)))
+    return success();
+  if (reason == Failure::none)
+    reason = Failure::other;
+  return mlir::failure();
+}
+
+LogicalResult Interpreter::evaluate(Operation &op) {
   Tensors operands, results;
   for (Value operand : op.getOperands())
     operands.push_back(values.lookup(operand));
-  if (failed(evaluate(op, operands, results))) {
-    if (reason == Failure::none)
-      reason = Failure::other;
+  if (failed(evaluateCounted(op, operands, results)))
     return mlir::failure();
-  }
   for (auto [value, tensor] : llvm::zip_equal(op.getResults(), results))
     if (failed(set(&op, value, std::move(tensor))))
       return mlir::failure();
@@ -175,23 +182,53 @@ FailureOr<Tensors> Interpreter::call(Operation *op, Region &body,
   return results;
 }
 
+/// The operation of a region that does nothing else than hand its arguments to
+/// one operation and return what that makes, as most reducers do; null for
+/// others.
+static Operation *onlyOperation(Block &block) {
+  Operation &op = block.front(), *end = block.getTerminator();
+  if (op.getNextNode() != end || op.getNumRegions() != 0 ||
+      !llvm::equal(end->getOperands(), op.getResults()))
+    return nullptr;
+  return llvm::all_of(op.getOperands(),
+                      [&](Value operand) {
+                        auto argument = dyn_cast<BlockArgument>(operand);
+                        return argument && argument.getOwner() == &block;
+                      })
+             ? &op
+             : nullptr;
+}
+
 FailureOr<SmallVector<Element>>
 Interpreter::reduce(Region &region, ArrayRef<Element> arguments) {
   Block &block = region.front();
-  Tensors scalars;
-  for (auto [argument, element] :
-       llvm::zip_equal(block.getArguments(), arguments)) {
+  auto scalarOf = [&](BlockArgument argument) {
     Tensor scalar(cast<RankedTensorType>(argument.getType()));
-    scalar.elements.front() = element;
-    scalars.push_back(std::move(scalar));
-  }
+    scalar.elements.front() = arguments[argument.getArgNumber()];
+    return scalar;
+  };
+  Tensors scalars, results;
+  LogicalResult reduced = success();
   bool outer = std::exchange(accumulating, true);
-  FailureOr<Tensors> results = evaluate(region, scalars);
+  // Reducers run for every element, so the values of one operation do not go
+  // through the table of all values.
+  if (Operation *op = onlyOperation(block)) {
+    for (Value operand : op->getOperands())
+      scalars.push_back(scalarOf(cast<BlockArgument>(operand)));
+    reduced = evaluateCounted(*op, scalars, results);
+  } else {
+    for (BlockArgument argument : block.getArguments())
+      scalars.push_back(scalarOf(argument));
+    FailureOr<Tensors> made = evaluate(region, scalars);
+    reduced = made;
+    if (succeeded(made))
+      results = std::move(*made);
+  }
   accumulating = outer;
-  if (failed(results))
+  if (failed(reduced))
     return mlir::failure();
   SmallVector<Element> elements;
-  for (const Tensor &result : *results)
+  for (const Tensor &result : results)
     elements.push_back(result.elements.front());
   return elements;
 }

@@ -114,6 +114,10 @@ public:
 
 private:
   mlir::LogicalResult evaluate(mlir::Operation &op);
+  /// As the public one, but counts towards the limits.
+  mlir::LogicalResult evaluateCounted(mlir::Operation &op,
+                                      llvm::ArrayRef<Tensor> operands,
+                                      Tensors &results);
   /// Makes a tensor the value of `value`; fails, with a diagnostic at `op`, if
   /// there are too many elements then.
   mlir::LogicalResult set(mlir::Operation *op, mlir::Value value,
