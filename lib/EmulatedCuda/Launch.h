@@ -128,6 +128,11 @@ struct Warp {
   /// Checks and records an access of one lane and returns the bytes' place.
   uint8_t *access(unsigned lane, Space space, uint64_t address, uint32_t bytes,
                   AccessKind kind);
+  /// The same for lanes that read whole words of one place, next to each other
+  /// or all alike, as most reads are: the place of the lowest address. Null,
+  /// with nothing recorded, where lanes have to be asked one by one.
+  const uint8_t *readTogether(Space space, const uint64_t *addresses,
+                              Mask active, uint32_t bytes, uint64_t &lowest);
   /// Region and offset of an address; resolves generic addresses.
   Region &resolve(unsigned lane, Space &space, uint64_t address, uint32_t bytes,
                   uint64_t &offset);

@@ -60,6 +60,29 @@ const Operand *elementsOf(Warp &warp, const Instruction &instruction,
   return isList ? &instruction.elements[operand.first] : &operand;
 }
 
+/// Loads of words into registers of words by all lanes at once; false, with
+/// nothing done, where lanes have to be asked one by one.
+bool loadWords(Warp &warp, const Instruction &instruction,
+               const Operand *elements, const uint64_t *addresses,
+               Mask active) {
+  const unsigned count = instruction.vectorSize;
+  for (unsigned i = 0; i < count; ++i)
+    if (elements[i].kind != Operand::Register || elements[i].bits != 32)
+      return false;
+  uint64_t lowest = 0;
+  const uint8_t *data = warp.readTogether(instruction.space, addresses, active,
+                                          4 * count, lowest);
+  if (!data)
+    return false;
+  for (unsigned i = 0; i < count; ++i) {
+    auto *to = warp.lanesOf<uint32_t>(elements[i]);
+    forLanes(active, [&](unsigned lane) {
+      memcpy(&to[lane], data + (addresses[lane] - lowest) + 4 * i, 4);
+    });
+  }
+  return true;
+}
+
 enum class Strength { Weak, Strong, AcquireOrRelease };
 
 template <Strength strength, bool isSigned = false>
@@ -89,6 +112,9 @@ void load(Warp &warp, const Instruction &instruction, Mask active) {
     return;
   }
   countAccess(warp, instruction.space, addresses, active, bytes * count);
+  if constexpr (strength == Strength::Weak && !isSigned)
+    if (bytes == 4 && loadWords(warp, instruction, elements, addresses, active))
+      return;
   constexpr AccessKind kind =
       strength == Strength::Weak ? AccessKind::Read : AccessKind::StrongRead;
   forLanes(active, [&](unsigned lane) {

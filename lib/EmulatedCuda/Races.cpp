@@ -1,6 +1,6 @@
 //===- Races.cpp - Which accesses happen before which ---------------------===//
 
-#include "Launch.h"
+#include "Lanes.h"
 #include <algorithm>
 
 using namespace tenon::emulated;
@@ -349,6 +349,40 @@ uint8_t *Warp::access(unsigned lane, Space space, uint64_t address,
     }
   }
   return region.data + offset;
+}
+
+const uint8_t *Warp::readTogether(Space space, const uint64_t *addresses,
+                                  Mask active, uint32_t bytes,
+                                  uint64_t &lowest) {
+  if ((space != Space::Shared && space != Space::Global) || bytes % 4)
+    return nullptr;
+  uint64_t bits = 0, highest = 0;
+  lowest = ~uint64_t(0);
+  forLanes(active, [&](unsigned lane) {
+    bits |= addresses[lane];
+    lowest = std::min(lowest, addresses[lane]);
+    highest = std::max(highest, addresses[lane]);
+  });
+  const uint64_t span = highest - lowest + bytes;
+  if (bits & (bytes - 1) || span > uint64_t(laneCount) * bytes)
+    return nullptr;
+  Region *region = space == Space::Shared ? block->shared
+                                          : block->grid->memory->find(lowest);
+  if (!region || region->footprint || !region->contains(lowest, span))
+    return nullptr;
+  const uint64_t offset = lowest - region->begin;
+  if (!region->isWritten(offset, span))
+    return nullptr;
+  if (!region->shadow.empty()) {
+    const Slot first = slotOf(*region, AccessKind::Read, 0);
+    forLanes(active, [&](unsigned lane) {
+      const uint64_t word = (addresses[lane] - region->begin) / 4;
+      // A slot ends with the number of the thread.
+      for (uint64_t at = word; at < word + bytes / 4; ++at)
+        record(*region, at, 0xF, AccessKind::Read, first + lane, lane);
+    });
+  }
+  return region->data + offset;
 }
 
 void Warp::arrive(unsigned lane, const PendingCopy &copy) {
