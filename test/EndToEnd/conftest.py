@@ -191,6 +191,13 @@ class Steps:
                 for file in sorted(Path(made).iterdir(), key=lambda file: file.suffix == ".json"):
                     file.replace(self.folder / file.name)
 
+    def with_batch(self, batch: int, name: str) -> Steps:
+        """Steps at another batch size, of which one is exported."""
+        others = Steps(self.folder / f"batch-{batch}")
+        others.folder.mkdir(exist_ok=True)
+        others.export(name, batch=batch)
+        return others
+
     def __getitem__(self, name: str) -> Step:
         """A step by the generator's name."""
         if name not in self.steps:

@@ -137,8 +137,7 @@ def test_the_checker_follows(steps: Steps, tmp_path: Path, model: str) -> None:
 @pytest.mark.parametrize(("model", "batch"), [("01_mlp", None), ("01_mlp", 2048), ("04_chargpt", None), ("04_chargpt", 32)])
 def test_no_plan_of_people_is_quicker(steps: Steps, tmp_path: Path, model: str, batch: int | None, mesh: str) -> None:
     """By the same prices; and the chosen plan is proved to be within 12 % of the best."""
-    exported = steps if batch is None else Steps(tmp_path)
-    exported.export(model, batch=batch)
+    exported = steps if batch is None else steps.with_batch(batch, model)
     text = exported.folder / f"{model}.mlir"
     info = json.loads((exported.folder / f"{model}.json").read_text())
     chosen = shard_report(steps, model, mesh, tmp_path, text=text)
@@ -155,9 +154,8 @@ def test_collectives(steps: Steps, tmp_path: Path) -> None:
     """Where a batch has 8 rows, its activations move and its parameters stay; where it has 2,048, gradients are scattered."""
     small = shard_report(steps, "01_mlp", "data=2", tmp_path)
     assert small["collectives"] == {"all_gather": 1, "reduce_scatter": 1}
-    large = Steps(tmp_path)
-    large.export("04_chargpt", batch=32)
-    report = shard_report(steps, "04_chargpt", "data=2", tmp_path, text=tmp_path / "04_chargpt.mlir")
+    large = steps.with_batch(32, "04_chargpt").folder / "04_chargpt.mlir"
+    report = shard_report(steps, "04_chargpt", "data=2", tmp_path, text=large)
     assert set(report["collectives"]) == {"all_gather", "reduce_scatter"}
     assert report["collectives"]["all_gather"] == report["collectives"]["reduce_scatter"]
 
@@ -184,9 +182,7 @@ def test_what_is_asked_for_binds(steps: Steps, tmp_path: Path) -> None:
 def test_budget(steps: Steps, tmp_path: Path) -> None:
     """A budget that whole state does not fit in has it cut; what no plan fits in names the smallest."""
     text, file, mesh = steps["04_chargpt"].text, tmp_path / "step.tenon", "--mesh=data=2"
-    large = Steps(tmp_path)
-    large.export("04_chargpt", batch=32)
-    batched = tmp_path / "04_chargpt.mlir"
+    batched = steps.with_batch(32, "04_chargpt").folder / "04_chargpt.mlir"
     (tmp_path / "layouts.txt").write_text(BATCH["04_chargpt"])
     planned = succeed("plan", batched, mesh, f"--sharding={tmp_path / 'layouts.txt'}", CPU)
     most = memory_of(planned)

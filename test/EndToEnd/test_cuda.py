@@ -354,8 +354,7 @@ def test_model_has_the_bits_of_the_processor(steps: Steps, name: str, tmp_path: 
     text = step.located if compare.needs_locations(step.info) else step.text
     outputs = []
     for kind in ("cpu", "sm_90"):
-        file = tmp_path / f"{kind}.tenon"
-        succeed("compile", text, "-o", file, f"--target={kind}", "--no-libraries")
+        file = compiled(text, f"--target={kind}", "--no-libraries").output
         outputs.append(step.outputs(tmp_path, f"--cuda-driver={DRIVER}", steps=2, program=file))
     assert differing(*outputs) == []
 
@@ -426,7 +425,5 @@ def test_model_on_tensor_cores(steps: Steps, name: str, tmp_path: Path) -> None:
     """The errors of one step."""
     step = steps[name]
     text = step.located if compare.needs_locations(step.info) else step.text
-    files = [tmp_path / "cpu.tenon", tmp_path / "gpu.tenon"]
-    for file, kind in zip(files, ("cpu", "sm_90"), strict=True):
-        succeed("compile", text, "-o", file, f"--target={kind}", "--no-libraries")
+    files = [compiled(text, f"--target={kind}", "--no-libraries").output for kind in ("cpu", "sm_90")]
     within_twice_the_error(step, *files, tmp_path)

@@ -73,11 +73,7 @@ def test_exclusions_are_listed(steps: Steps) -> None:
 
 def test_other_batch_sizes(steps: Steps, tmp_path: Path) -> None:
     """Two exports forecast the largest batch; the forecast for a third is near what it takes."""
-    texts = {}
-    for batch in (2, 4, 8):
-        other = Steps(tmp_path / str(batch))
-        other.export("01_mlp", batch=batch)
-        texts[batch] = other.folder / "01_mlp.mlir"
+    texts = {batch: steps.with_batch(batch, "01_mlp").folder / "01_mlp.mlir" for batch in (2, 4)} | {8: steps["01_mlp"].text}
     table = succeed("plan", texts[8], f"--also={texts[2]}")
     assert [line.split()[0] for line in table.splitlines()] == ["batch", "8", "2", "each"]
     needed = compiled(texts[4], "--memory-budget=1TiB").plan["bytes"]

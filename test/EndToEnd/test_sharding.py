@@ -6,23 +6,20 @@ import re
 import subprocess
 from pathlib import Path
 
-import compare
 import pytest
-from conftest import BUILD
+from conftest import BUILD, Steps, compiled
 
 CHECK = BUILD / "bin" / "TenonShardingCheck"
 MODELS = ("01_mlp", "04_chargpt")
 
 
 @pytest.fixture(scope="session")
-def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def steps(steps: Steps, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the small steps in step form."""
     folder = tmp_path_factory.mktemp("sharding")
-    generate = compare.ROOT / "test/EndToEnd/models/generate.py"
-    subprocess.run([compare.ROOT / ".venv/bin/python", generate, *MODELS, "--small", "--out", folder], check=True, capture_output=True)
     for name in MODELS:
-        command = [BUILD / "bin/tenon", "compile", folder / f"{name}.mlir", "--compile-to=simplify", "-o", folder / f"{name}.step.mlir"]
-        subprocess.run(command, check=True, capture_output=True)
+        made = compiled(steps.folder / f"{name}.mlir", "--compile-to=simplify")
+        (folder / f"{name}.step.mlir").write_bytes(made.output.read_bytes())
     return folder
 
 

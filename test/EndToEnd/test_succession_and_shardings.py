@@ -77,9 +77,7 @@ def test_bodies_per_device_are_for_their_mesh(sharded: Steps, tmp_path: Path) ->
 
 def test_shardings_are_ignored_with_a_remark(sharded: Steps, tmp_path: Path) -> None:
     """A program with shardings only is compiled for one device, says so, and is the program for one device."""
-    same_size = Steps(tmp_path)
-    same_size.export("04_chargpt", batch=4)
-    one, many = same_size["04_chargpt"], sharded["15_chargpt_sharded"]
+    one, many = sharded.with_batch(4, "04_chargpt")["04_chargpt"], sharded["15_chargpt_sharded"]
     outcome = run("compile", many.text, "-o", tmp_path / "x.tenon", "--report", tmp_path / "report.json")
     assert outcome.code == 0
     assert "remark: shardings ignored: a program for 8 devices is compiled for one" in outcome.errors
