@@ -16,31 +16,30 @@ using namespace tenon::shardingcheck;
 void PartitionChecker::visitCollective(Operation *op) {
   if (op->getNumOperands() != 1)
     return;
-  auto stored = known.find(op->getOperand(0));
-  if (stored == known.end())
-    return;
-  Holdings copy = stored->second;
-  std::optional<Groups> groups;
-  if (!isa<stablehlo::CollectivePermuteOp>(op))
-    groups = groupsOf(op);
-  for (const Holding &held : copy) {
-    std::optional<Holding> result;
-    if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op)) {
-      result = gathered(held, *groups, gather.getAllGatherDim());
-    } else if (auto exchange = dyn_cast<stablehlo::AllToAllOp>(op)) {
-      result = exchanged(held, *groups, exchange.getSplitDimension(),
-                         exchange.getConcatDimension());
-    } else if (auto permute = dyn_cast<stablehlo::CollectivePermuteOp>(op)) {
-      result = permuted(held, *sourcesOf(permute));
-    } else if (auto combine = combineOf(op->getRegion(0))) {
-      result = reduced(held, *groups, *combine);
-      if (auto scatter = dyn_cast<stablehlo::ReduceScatterOp>(op);
-          scatter && result)
-        result = scattered(*result, *groups, scatter.getScatterDimension());
-    }
-    if (result)
-      add(op->getResult(0), std::move(*result));
+  if (auto permute = dyn_cast<stablehlo::CollectivePermuteOp>(op)) {
+    auto sources = sourcesOf(permute);
+    return addMoved(
+        op, [&](const Holding &held) { return permuted(held, *sources); });
   }
+  const Groups groups = *groupsOf(op);
+  if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op))
+    return addMoved(op, [&](const Holding &held) {
+      return gathered(held, groups, gather.getAllGatherDim());
+    });
+  if (auto exchange = dyn_cast<stablehlo::AllToAllOp>(op))
+    return addMoved(op, [&](const Holding &held) {
+      return exchanged(held, groups, exchange.getSplitDimension(),
+                       exchange.getConcatDimension());
+    });
+  auto combine = combineOf(op->getRegion(0));
+  auto scatter = dyn_cast<stablehlo::ReduceScatterOp>(op);
+  if (combine)
+    addMoved(op, [&](const Holding &held) {
+      auto result = reduced(held, groups, *combine);
+      return scatter && result
+                 ? scattered(*result, groups, scatter.getScatterDimension())
+                 : result;
+    });
 }
 
 void PartitionChecker::visitExchangeOfRows(Operation *op) {

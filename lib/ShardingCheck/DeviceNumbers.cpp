@@ -48,7 +48,7 @@ void PartitionChecker::visitNumbers(Operation *op) {
     if (isView(op) || isa<stablehlo::DynamicSliceOp>(op)) {
       // There is no outside among all numbers.
       Holding held = *inputs[0];
-      auto result = moved(op, held, {});
+      auto result = moved(op, held);
       if (result)
         setNumber(op->getResult(0), std::move(*result));
       return;

@@ -21,27 +21,43 @@ void PartitionChecker::visitMovement(Operation *op) {
   }
   if (!isView(op) && !isa<stablehlo::DynamicSliceOp, stablehlo::PadOp>(op))
     return;
-  auto stored = known.find(op->getOperand(0));
-  if (stored == known.end())
-    return;
-  Holdings copy = stored->second;
   // What is added must be outside of the tensor that the holding is of.
   if (isa<stablehlo::PadOp>(op)) {
-    SmallVector<Value> views = viewsOf(copy);
-    copy.clear();
-    for (Value view : views)
-      llvm::append_range(copy, holdingsOn(op->getOperand(0), view));
+    Value from = op->getOperand(0);
+    for (Value view : viewsOf(Holdings(known.lookup(from))))
+      for (const Holding &held : holdingsOn(from, view))
+        if (auto result = moved(op, held))
+          add(op->getResult(0), std::move(*result));
+    return;
   }
-  for (const Holding &held : copy)
-    if (auto result = moved(op, held, shapeOf(held.whole)))
-      add(op->getResult(0), std::move(*result));
-    else if (isa<stablehlo::ReshapeOp>(op))
+  addMoved(op, [&](const Holding &held) { return moved(op, held); });
+}
+
+void PartitionChecker::addMoved(
+    Operation *op,
+    llvm::function_ref<std::optional<Holding>(const Holding &)> move) {
+  Value from = op->getOperand(0), to = op->getResult(0);
+  for (const Holding &held : Holdings(known.lookup(from))) {
+    if (auto result = move(held)) {
+      add(to, std::move(*result));
+      continue;
+    }
+    if (isa<stablehlo::ReshapeOp>(op)) {
       reshapeInOrder(op, held.whole);
+      continue;
+    }
+    // Half of three heads is no piece of a tensor with a dimension of heads,
+    // but one of its view with all features in one.
+    SmallVector<Value> views = viewsOf(held);
+    for (Value view : llvm::drop_begin(views))
+      for (const Holding &seen : holdingsOn(from, view))
+        if (auto result = move(seen))
+          addIfNew(to, std::move(*result));
+  }
 }
 
 std::optional<Holding> PartitionChecker::moved(Operation *op,
-                                               const Holding &held,
-                                               ArrayRef<int64_t> wholeShape) {
+                                               const Holding &held) {
   Value from = op->getOperand(0), to = op->getResult(0);
   if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op))
     return transposed(held, transpose.getPermutation());
@@ -72,7 +88,7 @@ std::optional<Holding> PartitionChecker::moved(Operation *op,
     if (llvm::any_of(pad.getInteriorPadding(),
                      [](int64_t at) { return at != 0; }))
       return std::nullopt;
-    return padded(held, wholeShape, pad.getEdgePaddingLow(),
+    return padded(held, shapeOf(held.whole), pad.getEdgePaddingLow(),
                   pad.getEdgePaddingHigh(), devices);
   }
   return std::nullopt;

@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <functional>
 #include <map>
@@ -168,9 +169,14 @@ private:
   // Movement.cpp
 
   void visitMovement(mlir::Operation *op);
+  /// Adds what `move`, which is what an operation does to elements, makes of
+  /// each holding of its operand, or where no holding describes that, of the
+  /// same one as a holding of views.
+  void
+  addMoved(mlir::Operation *op,
+           llvm::function_ref<std::optional<Holding>(const Holding &)> move);
   /// What an operation that moves elements makes of one holding.
-  std::optional<Holding> moved(mlir::Operation *op, const Holding &held,
-                               llvm::ArrayRef<int64_t> wholeShape);
+  std::optional<Holding> moved(mlir::Operation *op, const Holding &held);
   /// Shapes without common factors: elements keep their order, here and in a
   /// reshape of the whole step.
   void reshapeInOrder(mlir::Operation *op, mlir::Value from);

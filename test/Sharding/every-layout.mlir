@@ -129,6 +129,21 @@ func.func @flattened(%x: tensor<4x2x3xf32>) -> tensor<8x3xf32> {
   return %0 : tensor<8x3xf32>
 }
 
+// On four devices two have three heads, each half of their elements.
+func.func @merged_heads(%x: tensor<2x6x2xf32>, %w: tensor<12x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.tanh %x : tensor<2x6x2xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x6x2xf32>) -> tensor<2x12xf32>
+  %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<2x12xf32>, tensor<12x3xf32>) -> tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}
+
+func.func @split_heads(%x: tensor<2x3xf32>, %w: tensor<3x12xf32>) -> tensor<2x6x2xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x12xf32>) -> tensor<2x12xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x12xf32>) -> tensor<2x6x2xf32>
+  %2 = stablehlo.tanh %1 : tensor<2x6x2xf32>
+  return %2 : tensor<2x6x2xf32>
+}
+
 func.func @without_common_factors(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %0 = stablehlo.reshape %x : (tensor<4x6xf32>) -> tensor<6x4xf32>
   return %0 : tensor<6x4xf32>
