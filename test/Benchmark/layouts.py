@@ -31,7 +31,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "EndToEnd" / "models"))
+sys.path[:0] = [str(ROOT / "test/EndToEnd"), str(ROOT / "test/EndToEnd/models")]
+
+from plans_of_people import EXPERTS, MEGATRON, Argument, arguments_of, batch_lines, lines_by_name, sizes_of, state_lines
 
 MESHES = {"data=2": 2, "data=4": 4, "data=8": 8, "data=2,model=4": 8, "data=8,model=8": 64}
 SHARES = (1.0, 0.5, 0.25)
@@ -55,105 +57,44 @@ MACHINE = {
 NVLINK = {"latency_microseconds": 4, "gigabytes_per_second": 394, "shared_by": 1}
 INFINIBAND = {"latency_microseconds": 10, "gigabytes_per_second": 50, "shared_by": 1}
 
-# How the words of a parameter's name say that it is cut along `model`: columns, then rows; vocabularies; experts; heads.
-TRANSFORMER = (
-    (r"(qkv|fc1|q|k|v|gate|up)\.kernel", "[-, model]"),
-    (r"(qkv|fc1)\.bias", "[model]"),
-    (r"(proj|fc2|o|down)\.kernel", "[model, -]"),
-    (r"(wte_embed|embed)\.embedding", "[model, -]"),
-    (r"lm_head\.kernel", "[-, model]"),
-)
-HEADS = (
-    (r"(query|key|value)\.kernel", "[-, model, -]"),
-    (r"(query|key|value)\.bias", "[model, -]"),
-    (r"out\.kernel", "[model, -, -]"),
-)
-EXPERTS = ((r"MoE_\d+\.w[12]", "[{axis}, -, -]"),)
-PERCEPTRON = ((r"l1\.kernel", "[-, model]"), (r"l1\.bias", "[model]"), (r"l2\.kernel", "[model, -]"))
-NONE: tuple[tuple[str, str], ...] = ()
-
 
 @dataclass(frozen=True)
 class Case:
-    """A step of the generator at a size, and what people cut of it along `model`, which has to divide the heads of attention."""
+    """A step of the generator at a size, and the heads of its attention, which `model` has to divide."""
 
     step: str
     size: dict[str, Any]
     heads: int = 0
-    megatron: tuple[tuple[str, str], ...] = NONE
-    experts: tuple[tuple[str, str], ...] = NONE
 
 
 LLAMA_HALF = {"vocab": 65536, "d": 896, "layers": 24, "heads": 16, "kv": 8, "ff": 4864}
 LLAMA_8 = {"vocab": 128256, "d": 4096, "layers": 32, "heads": 32, "kv": 8, "ff": 14336}
 CASES = {
-    "MLP": Case("01_mlp", {"B": 4096}, 0, PERCEPTRON),
-    "attention blocks": Case("04_chargpt", {"B": 128, "T": 64}, 4, TRANSFORMER),
-    "GPT-2 124M": Case("05_gpt2_124m", {"B": 64, "T": 1024}, 12, TRANSFORMER),
-    "Llama 0.5B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_HALF}, 8, TRANSFORMER),
-    "Llama 8B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_8}, 8, TRANSFORMER),
-    "ViT-Tiny": Case("10_vit_tiny", {"B": 256}, 3, TRANSFORMER),
-    "MoE": Case("11_moe", {"B": 64, "T": 64}, 4, HEADS, EXPERTS),
+    "MLP": Case("01_mlp", {"B": 4096}),
+    "attention blocks": Case("04_chargpt", {"B": 128, "T": 64}, 4),
+    "GPT-2 124M": Case("05_gpt2_124m", {"B": 64, "T": 1024}, 12),
+    "Llama 0.5B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_HALF}, 8),
+    "Llama 8B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_8}, 8),
+    "ViT-Tiny": Case("10_vit_tiny", {"B": 256}, 3),
+    "MoE": Case("11_moe", {"B": 64, "T": 64}, 4),
     "ResNet-18": Case("03_resnet18", {"B": 256}),
 }
-
-
-@dataclass(frozen=True)
-class Argument:
-    """Of an exported step."""
-
-    number: int
-    name: str
-    shape: tuple[int, ...]
-    role: str
-
-    def cut(self, axis: str, count: int) -> str | None:
-        """Along the first dimension that so many ranks cut evenly."""
-        for dim, extent in enumerate(self.shape):
-            if extent % count == 0:
-                return f"arg{self.number} = [{', '.join(axis if dim == at else '-' for at in range(len(self.shape)))}]"
-        return None
-
-
-def sizes_of(mesh: str) -> dict[str, int]:
-    """Axes with their sizes."""
-    return {axis: int(size) for axis, size in (part.split("=") for part in mesh.split(","))}
-
-
-def batch_lines(arguments: list[Argument], axis: str) -> list[str]:
-    """The first dimension of what every step gets anew."""
-    return [f"arg{a.number} = [{', '.join([axis] + ['-'] * (len(a.shape) - 1))}]" for a in arguments if a.role == "batch"]
-
-
-def by_name(arguments: list[Argument], rules: tuple[tuple[str, str], ...], axis: str) -> list[str]:
-    """Lines for parameters with such names and for what an optimizer keeps of them, which has their names at its end."""
-    lines = []
-    for argument in arguments:
-        for pattern, layout in rules:
-            if argument.role != "batch" and re.search(rf"(^|\.){pattern}$", argument.name):
-                lines.append(f"arg{argument.number} = {layout.format(axis=axis)}")
-                break
-    return lines
 
 
 def plans_of_people(case: Case, arguments: list[Argument], mesh: str) -> Iterator[tuple[str, list[str]]]:
     """Names of plans, and their lines."""
     sizes = sizes_of(mesh)
-    axes = ", ".join(sizes)
     everyone = " ".join(sizes)
     ranks = MESHES[mesh]
     data = batch_lines(arguments, everyone)
-    moments = [a for a in arguments if a.role == "optimizer_state"]
-    state = [a for a in arguments if a.role in ("optimizer_state", "parameter")]
     yield "data parallel", data
-    yield "ZeRO", data + [line for a in moments if (line := a.cut(everyone, ranks))]
-    yield "fully sharded", data + [line for a in state if (line := a.cut(everyone, ranks))]
-    if case.experts:
-        yield "experts", data + by_name(arguments, case.experts, everyone)
+    yield "ZeRO", data + state_lines(arguments, everyone, ranks, "optimizer_state")
+    yield "fully sharded", data + state_lines(arguments, everyone, ranks, "optimizer_state", "parameter")
+    if case.step in EXPERTS:
+        yield "experts", data + lines_by_name(arguments, EXPERTS[case.step], everyone)
     # On one axis all ranks cut the parameters.
-    if case.megatron and case.heads % sizes.get("model", ranks) == 0:
-        axis = "model" if "model" in sizes else axes
-        cut = [line.replace("model", axis) for line in by_name(arguments, case.megatron, axis)]
+    if case.step in MEGATRON and case.heads % sizes.get("model", ranks) == 0:
+        cut = lines_by_name(arguments, MEGATRON[case.step], "model" if "model" in sizes else everyone)
         yield "Megatron", (batch_lines(arguments, "data") if "model" in sizes else []) + cut
 
 
@@ -178,15 +119,6 @@ class Compiler:
             built = steps.BUILD[case.step](**case.size)
             exportlib.export(case.step, built["step"], built["args"], str(folder), about=name, hints=built["hints"], run_steps=0)
         return text
-
-    def arguments(self, text: Path) -> list[Argument]:
-        """With the names and roles that Tenon finds."""
-        shown = subprocess.run([self.tool, "inspect", text, "--json"], check=True, capture_output=True, text=True).stdout
-        rows = json.loads(shown)
-        rows = rows if isinstance(rows, list) else rows["arguments"]
-        described = json.loads(text.with_suffix(".json").read_text())["args"]
-        shapes = [tuple(leaf["shape"]) for leaf in described if leaf["in_main"]]
-        return [Argument(i, row["name"], shape, row["role"]) for i, (row, shape) in enumerate(zip(rows, shapes, strict=True))]
 
     def machine(self, mesh: str) -> Path:
         """The last axis is within a node, and so is the only one of up to eight ranks."""
@@ -235,7 +167,7 @@ def measure(
 def measure_row(compiler: Compiler, name: str, mesh: str, share: float) -> dict[str, Any]:
     """What is chosen, and what people's plans take."""
     text = compiler.export(name)
-    plans = dict(plans_of_people(CASES[name], compiler.arguments(text), mesh))
+    plans = dict(plans_of_people(CASES[name], arguments_of(compiler.tool, text, text.with_suffix(".json")), mesh))
     files = {}
     for plan, lines in plans.items():
         files[plan] = compiler.scratch / f"{plan.replace(' ', '-')}.txt"

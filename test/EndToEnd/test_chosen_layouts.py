@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import random
 import re
 import subprocess
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import BUILD, Steps, refused, succeed
+from plans_of_people import random_lines
 from test_ranks import BATCH, CPU, MEGATRON, STEPS, Reference, expect_as_exact, train
 
 RANKS = {"data=2": 2, "data=4": 4, "data=2,model=2": 4}
@@ -109,26 +109,13 @@ def plans_of_people(model: str, info: dict[str, Any], mesh: str) -> dict[str, st
     return plans
 
 
-def random_layouts(info: dict[str, Any], seed: int) -> str:
-    """For each argument, each of two axes along a dimension or along none, by chance."""
-    drawn = random.Random(seed)
-    lines = ""
-    for number, argument in enumerate(argument for argument in info["args"] if argument["in_main"]):
-        axes: list[list[str]] = [[] for _ in argument["shape"]]
-        for axis in drawn.sample(["data", "model"], 2):
-            dim = drawn.randrange(len(axes) + 1)
-            if dim < len(axes):
-                axes[dim].append(axis)
-        lines += f"arg{number} = [{', '.join(' '.join(names) or '-' for names in axes)}]\n"
-    return lines
-
-
 @pytest.mark.parametrize("model", ON_ALL_MESHES + ON_ONE_MESH)
 def test_the_checker_follows(steps: Steps, tmp_path: Path, model: str) -> None:
     """What is written under random layouts is followed from the first operation to the last."""
     steps.export(model)
     info = json.loads((steps.folder / f"{model}.json").read_text())
-    (tmp_path / "layouts.txt").write_text(random_layouts(info, 1))
+    shapes = [argument["shape"] for argument in info["args"] if argument["in_main"]]
+    (tmp_path / "layouts.txt").write_text("\n".join(random_lines(shapes, "data=2,model=2", 1)))
     report = shard_report(steps, model, "data=2,model=2", tmp_path, f"--sharding={tmp_path / 'layouts.txt'}")
     assert report["check"] == "accepted"
 
