@@ -37,7 +37,7 @@ def test_judgement(tmp_path: Path) -> None:
     values[number].flat[0] += 1
     errors, _ = model.errors(values)
     assert max(errors.values()) > 1e-3
-    outcome = gpu_models.Outcome("step", "f32", "sm_90", "M", "", median=1.0, largest=9.0)
-    assert not outcome.passes and gpu_models.Outcome("step", "f32", "sm_90", "M", "", median=2.0, largest=8.0).passes
+    outcome = gpu_models.Outcome("step", "f32", "sm_90", "M", commit="", median=1.0, largest=9.0)
+    assert not outcome.passes and gpu_models.Outcome("step", "f32", "sm_90", "M", commit="", median=2.0, largest=8.0).passes
     lines = gpu_models.table([outcome]).splitlines()
     assert lines[2].startswith("| `step` | f32 | 1 | 0 | 1.00 | 9.00 | sm_90, budget M |")

@@ -1,0 +1,205 @@
+"""The models' training steps (test/EndToEnd/models, small sizes), held against what the same text gives in float64.
+
+The error of a tensor is |x - x64| / |x64| in the Euclidean norm. It is divided by an error that is expected, or by a floor
+if that is larger. A run passes if the median of its ratios is at most 2, none is above 8, and tensors of integers are equal.
+
+Outcomes go to a file of JSON lines as they come, and a run that is there is not repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ROOT / "test/EndToEnd/models"
+sys.path[:0] = [str(ROOT / "test/EndToEnd"), str(MODELS)]
+
+import compare
+import numpy as np
+import replays
+import steps
+from safetensors.numpy import load_file, save_file
+
+MOST_MEDIAN, MOST = 2, 8
+# Two of the generator's steps have a mesh of their own.
+NAMES = [name for name in steps.BUILD if name[:2] not in ("15", "16")]
+
+
+class Refused(Exception):
+    """The tool said no."""
+
+
+def tool(build: Path, *arguments: object, seconds: int = 3600, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs the tool."""
+    command = [str(build / "bin/tenon"), *map(str, arguments)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TENON_EMULATED_CUDA_")}
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, errors="replace", timeout=seconds, env={**environment, **variables}
+    )
+
+
+def succeed(build: Path, *arguments: object, **variables: str) -> str:
+    """Runs the tool, which has to succeed."""
+    process = tool(build, *arguments, **variables)
+    if process.returncode != 0:
+        lines = [line for line in process.stderr.splitlines() if "error: " in line] or process.stderr.splitlines()[-1:]
+        raise Refused(f"{arguments[0]} ended with {process.returncode}: {re.sub('^.*?error: ', '', ' '.join(lines[:1]))[:300]}")
+    return process.stdout
+
+
+@dataclass(kw_only=True)
+class Judged:
+    """What one run gave; classes derived from it say what was run."""
+
+    commit: str
+    why: str = ""  # it could not be judged; empty if it was
+    median: float = 0.0
+    largest: float = 0.0
+    tensor: str = ""  # the one with the largest ratio
+    differing: list[str] = field(default_factory=list)  # tensors of integers that are not equal
+    seconds: float = 0.0
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What it is the outcome of."""
+        raise NotImplementedError
+
+    @property
+    def passes(self) -> bool:
+        """Whether the numbers are good enough."""
+        return not self.why and not self.differing and self.median <= MOST_MEDIAN and self.largest <= MOST
+
+    @property
+    def said(self) -> str:
+        """The outcome in a line."""
+        what = self.why or f"median {self.median:.2f}, largest {self.largest:.2f} ({self.tensor})"
+        differing = f", other integers in {', '.join(self.differing)}" if self.differing else ""
+        return f"{'pass' if self.passes else 'FAIL'}  {' '.join(map(str, self.key))}: {what}{differing}, {self.seconds} s"
+
+    def compare(self, errors: dict[str, float], expected: dict[str, float], floor: float) -> None:
+        """Sets the ratios of errors to expected ones."""
+        # Numbers that are not finite are as far off as can be.
+        ratios = {name: error / max(expected[name], floor) if np.isfinite(error) else np.inf for name, error in errors.items()}
+        self.median, self.largest = statistics.median(ratios.values()), max(ratios.values())
+        self.tensor = max(ratios, key=ratios.__getitem__)
+
+    @contextlib.contextmanager
+    def judging(self) -> Iterator[None]:
+        """What ends the block is why there is no judgement."""
+        begin = time.monotonic()
+        try:
+            yield
+        except Refused as refusal:
+            self.why = str(refusal)
+        except subprocess.TimeoutExpired as slow:
+            self.why = f"no end within {slow.timeout:.0f} s"
+        self.seconds = round(time.monotonic() - begin, 1)
+
+
+class ExportedModel:
+    """An exported step, with what it gives in float64 after so many steps."""
+
+    def __init__(self, name: str, folder: Path, build: Path, count: int, batch: int | None = None) -> None:
+        self.name, self.folder, self.build, self.count = name, folder, build, count
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / f"{name}.json").exists():
+            options = [f"--batch={batch}"] if batch else []
+            command = [sys.executable, MODELS / "generate.py", name, "--small", "--no-run", *options, "--out", folder]
+            subprocess.run(command, check=True, capture_output=True)
+        self.info = json.loads((folder / f"{name}.json").read_text())
+        self.text = compare.source_of(folder, name, self.info)
+        if not self.text.exists():
+            subprocess.run(["gunzip", "-k", f"{self.text}.gz"], check=True)
+        self.inputs = folder / f"{name}.inputs.safetensors"
+        if not self.inputs.exists():
+            save_file(compare.start_values(self.info), self.inputs)
+        self.state = [leaf["path"] for leaf in self.info["args"] if leaf["donated"]]
+
+    @functools.cached_property
+    def exact(self) -> list[np.ndarray]:
+        """The state after the steps, in float64, and the loss of the last."""
+        state, losses = replays.replayed((self.folder / f"{self.name}.mlir").read_text(), self.info, True, self.count)
+        return [*state, np.array(losses[-1])]
+
+    def values(self, program: Path, *options: object, **variables: str) -> list[np.ndarray]:
+        """The same as a compiled step gives it."""
+        path = program.with_suffix(".safetensors")
+        command = ("run", program, f"--inputs={self.inputs}", f"--steps={self.count}", f"--outputs={path}", *options)
+        succeed(self.build, *command, **variables)
+        results = load_file(path)
+        return [results[f"result{i}"] for i in range(len(self.state) + 1)]
+
+    def errors(self, values: list[np.ndarray]) -> tuple[dict[str, float], list[str]]:
+        """The error of each tensor of numbers, and the others that are not equal."""
+        errors, differing = {}, []
+        for name, x, exact in zip([*self.state, "loss"], values, self.exact, strict=True):
+            if not (np.issubdtype(exact.dtype, np.floating) and exact.size):
+                if not np.array_equal(x, exact):
+                    differing.append(name)
+                continue
+            distance = np.linalg.norm((x.astype(np.float64) - exact).ravel())
+            scale = np.linalg.norm(exact.ravel())
+            errors[name] = float(distance / scale) if scale > 0 else float(distance)
+        return errors, differing
+
+
+class Record:
+    """A file of outcomes, of which the latest of each key counts."""
+
+    def __init__(self, path: Path, kind: type[Judged]) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = path.read_text().splitlines() if path.exists() else []
+        self.known = {outcome.key: outcome for outcome in (kind(**json.loads(line)) for line in lines)}
+
+    def add(self, outcome: Judged) -> None:
+        """Writes and prints an outcome."""
+        self.known[outcome.key] = outcome
+        with self.path.open("a") as file:
+            file.write(json.dumps(asdict(outcome)) + "\n")
+        print(outcome.said, flush=True)
+
+
+def commit() -> str:
+    """The revision that is run."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout.strip()
+
+
+def words(text: str) -> list[str]:
+    """What commas separate."""
+    return text.split(",")
+
+
+def parser_of(description: str | None, folder: str) -> argparse.ArgumentParser:
+    """What such commands share: the names of steps, the folders, and whether only to print."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=NAMES, help="steps by the generator's names (all for one device)")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/dev", help="build folder (build/dev)")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/conformance" / folder, help="where files and outcomes go")
+    parser.add_argument("--table", action="store_true", help="print what there is and run nothing")
+    return parser
+
+
+def parsed(parser: argparse.ArgumentParser, **allowed: list[str] | tuple[str, ...]) -> argparse.Namespace:
+    """The arguments, of whose lists all words are allowed. What `replays` makes of texts is kept from now on."""
+    arguments = parser.parse_args()
+    replays.folder = arguments.folder / "replays"
+    for option, known in {"names": NAMES, **allowed}.items():
+        if unknown := set(getattr(arguments, option)) - set(known):
+            parser.error(f"{option}: nothing is named {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    return arguments
