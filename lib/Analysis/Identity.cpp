@@ -13,28 +13,30 @@ using namespace mlir;
 using namespace tenon;
 using libraries::Combination;
 
-Value tenon::identityOf(ImplicitLocOpBuilder &builder, RankedTensorType type,
-                        Combination combination) {
-  Type element = type.getElementType();
+Attribute tenon::identityElement(Type element, Combination combination) {
   if (combination == Combination::sum)
-    return stablehlo::zeros(builder, type);
+    return Builder(element.getContext()).getZeroAttr(element);
   bool isMax = combination == Combination::maximum;
-  Attribute value;
   if (auto floating = dyn_cast<FloatType>(element)) {
     const auto &semantics = floating.getFloatSemantics();
-    value =
-        FloatAttr::get(element, APFloat::semanticsHasInf(semantics)
-                                    ? APFloat::getInf(semantics, isMax)
-                                    : APFloat::getLargest(semantics, isMax));
-  } else {
-    unsigned width = element.getIntOrFloatBitWidth();
-    bool isUnsigned = element.isUnsignedInteger() || width == 1;
-    APInt bits = isUnsigned ? (isMax ? APInt::getMinValue(width)
-                                     : APInt::getMaxValue(width))
-                            : (isMax ? APInt::getSignedMinValue(width)
-                                     : APInt::getSignedMaxValue(width));
-    value = IntegerAttr::get(element, bits);
+    return FloatAttr::get(element, APFloat::semanticsHasInf(semantics)
+                                       ? APFloat::getInf(semantics, isMax)
+                                       : APFloat::getLargest(semantics, isMax));
   }
+  unsigned width = element.getIntOrFloatBitWidth();
+  bool isUnsigned = element.isUnsignedInteger() || width == 1;
+  APInt bits = isUnsigned ? (isMax ? APInt::getMinValue(width)
+                                   : APInt::getMaxValue(width))
+                          : (isMax ? APInt::getSignedMinValue(width)
+                                   : APInt::getSignedMaxValue(width));
+  return IntegerAttr::get(element, bits);
+}
+
+Value tenon::identityOf(ImplicitLocOpBuilder &builder, RankedTensorType type,
+                        Combination combination) {
+  if (combination == Combination::sum)
+    return stablehlo::zeros(builder, type);
+  Attribute value = identityElement(type.getElementType(), combination);
   return stablehlo::ConstantOp::create(
       builder, cast<ElementsAttr>(DenseElementsAttr::get(type, value)));
 }

@@ -1,4 +1,4 @@
-//===- Windows.cpp - The windows of reduce_window and select_and_scatter --===//
+//===- Windows.cpp - Operations whose windows run over a dimension --------===//
 //
 // See Windows.h.
 //
@@ -48,6 +48,32 @@ SmallVector<Window> tenon::windowsOf(stablehlo::SelectAndScatterOp op) {
   if (auto sizes = op.getWindowDimensions())
     for (auto [window, size] : llvm::zip(windows, *sizes))
       window.size = size;
+  return windows;
+}
+
+SmallVector<Window> tenon::windowsOf(stablehlo::PadOp op) {
+  SmallVector<Window> windows(shapeOf(op.getOperand()).size());
+  for (auto [dim, window] : llvm::enumerate(windows)) {
+    window.low = op.getEdgePaddingLow()[dim];
+    window.high = op.getEdgePaddingHigh()[dim];
+    window.baseDilation = op.getInteriorPadding()[dim] + 1;
+  }
+  return windows;
+}
+
+SmallVector<Window> tenon::windowsOf(stablehlo::ConvolutionOp op) {
+  auto numbers = op.getDimensionNumbers();
+  ArrayRef<int64_t> kernel = numbers.getKernelSpatialDimensions();
+  SmallVector<Window> windows = commonWindows(op, kernel.size());
+  for (auto [at, window] : llvm::enumerate(windows)) {
+    window.size = shapeOf(op.getRhs())[kernel[at]];
+    if (auto dilations = op.getLhsDilation())
+      window.baseDilation = (*dilations)[at];
+    if (auto dilations = op.getRhsDilation())
+      window.windowDilation = (*dilations)[at];
+    if (auto reversal = op.getWindowReversal())
+      window.isReversed = (*reversal)[at];
+  }
   return windows;
 }
 

@@ -107,8 +107,7 @@ std::vector<FactorAxes> waysToCut(const Factors &rule, const Mesh &mesh) {
   std::vector<FactorAxes> ways;
   auto mayCut = [&](size_t number, int64_t count) {
     const Factor &factor = rule.factors[number];
-    return !factor.isWhole && count <= factor.size &&
-           (!factor.isEven || factor.size % count == 0);
+    return count <= factor.size && mayBeCut(factor, count);
   };
   forEachAssignment(mesh, rule.factors.size(), mayCut,
                     [&](const FactorAxes &axes) {
@@ -353,7 +352,8 @@ private:
     node.op = op;
     node.axes = waysOf(op, rule);
     for (const FactorAxes &axes : node.axes)
-      node.seconds.push_back(runs * prices.secondsOf(op, rule, axes));
+      node.seconds.push_back(runs * (prices.secondsOf(op, rule, axes) +
+                                     prices.secondsOfHalos(op, rule, axes)));
     nodes.push_back(std::move(node));
     int self = int(nodes.size()) - 1;
     readOperands(op, rule, self, runs);

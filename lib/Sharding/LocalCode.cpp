@@ -10,6 +10,7 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Sharding/Rules.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -72,23 +73,21 @@ Value LocalCode::startOf(ImplicitLocOpBuilder &builder, int64_t extent,
       builder, indexAlong(parts), stablehlo::scalarConstant(builder, shard));
 }
 
+Value LocalCode::startOf(ImplicitLocOpBuilder &builder,
+                         ArrayRef<AxisPart> parts, int64_t step,
+                         int64_t first) {
+  return stablehlo::AddOp::create(
+      builder,
+      stablehlo::MultiplyOp::create(builder, indexAlong(parts),
+                                    stablehlo::scalarConstant(builder, step)),
+      stablehlo::scalarConstant(builder, first));
+}
+
 Value tenon::sharding::repeat(ImplicitLocOpBuilder &builder, Value scalar,
                               ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(scalar.getType());
   return stablehlo::BroadcastInDimOp::create(builder, type.clone(shape), scalar,
                                              ArrayRef<int64_t>());
-}
-
-static libraries::Combination combinationOf(Reduction reduction) {
-  switch (reduction) {
-  case Reduction::sum:
-    return libraries::Combination::sum;
-  case Reduction::max:
-    return libraries::Combination::maximum;
-  case Reduction::min:
-    return libraries::Combination::minimum;
-  }
-  return libraries::Combination::none;
 }
 
 Value LocalCode::maskTail(ImplicitLocOpBuilder &builder, Value local,
@@ -123,6 +122,38 @@ Value LocalCode::onFirst(ImplicitLocOpBuilder &builder, Value local,
       identityOf(builder, type, combinationOf(reduction)));
 }
 
+Value LocalCode::maskOutside(ImplicitLocOpBuilder &builder, Value local,
+                             int64_t dim, int64_t extent,
+                             ArrayRef<AxisPart> parts, const Halo &halo,
+                             Value fill) {
+  if (!halo.startsOutside && !halo.endsOutside)
+    return local;
+  auto type = cast<RankedTensorType>(local.getType());
+  Value start = startOf(builder, parts, halo.step, halo.first);
+  Value index = stablehlo::IotaOp::create(
+      builder, RankedTensorType::get(type.getShape(), builder.getI32Type()),
+      dim);
+  using stablehlo::ComparisonDirection;
+  auto compare = [&](int64_t end, ComparisonDirection direction) -> Value {
+    Value left = stablehlo::SubtractOp::create(
+        builder, stablehlo::scalarConstant(builder, end), start);
+    return stablehlo::CompareOp::create(
+        builder, index, repeat(builder, left, type.getShape()), direction,
+        stablehlo::ComparisonType::SIGNED);
+  };
+  Value isElement;
+  if (halo.startsOutside)
+    isElement = compare(0, ComparisonDirection::GE);
+  if (halo.endsOutside) {
+    Value isBefore = compare(extent, ComparisonDirection::LT);
+    isElement = isElement
+                    ? stablehlo::AndOp::create(builder, isElement, isBefore)
+                    : isBefore;
+  }
+  return stablehlo::SelectOp::create(builder, type, isElement, local,
+                                     repeat(builder, fill, type.getShape()));
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
@@ -147,16 +178,23 @@ Value padTo(ImplicitLocOpBuilder &builder, Value local, int64_t dim,
   return stablehlo::PadOp::create(builder, local, zero, none, high, none);
 }
 
-/// The first `extent` elements of `dim`.
-Value cutTo(ImplicitLocOpBuilder &builder, Value local, int64_t dim,
-            int64_t extent) {
+/// `extent` elements of `dim` from `start` on.
+Value cutOut(ImplicitLocOpBuilder &builder, Value local, int64_t dim,
+             int64_t start, int64_t extent) {
   auto type = cast<RankedTensorType>(local.getType());
   if (type.getDimSize(dim) == extent)
     return local;
   SmallVector<int64_t> starts(type.getRank(), 0), strides(type.getRank(), 1);
   SmallVector<int64_t> limits(type.getShape());
-  limits[dim] = extent;
+  starts[dim] = start;
+  limits[dim] = start + extent;
   return stablehlo::SliceOp::create(builder, local, starts, limits, strides);
+}
+
+/// The first `extent` elements of `dim`.
+Value cutTo(ImplicitLocOpBuilder &builder, Value local, int64_t dim,
+            int64_t extent) {
+  return cutOut(builder, local, dim, 0, extent);
 }
 
 Value reshapeTo(ImplicitLocOpBuilder &builder, Value local,
@@ -360,6 +398,53 @@ Value LocalCode::permute(ImplicitLocOpBuilder &builder, Value local,
       RankedTensorType::get({mesh.devices(), 2}, builder.getI64Type()), pairs);
   return stablehlo::CollectivePermuteOp::create(builder, local.getType(), local,
                                                 table, channel(builder));
+}
+
+Value LocalCode::fromInFront(ImplicitLocOpBuilder &builder, Value local,
+                             ArrayRef<AxisPart> parts, int64_t hops) {
+  SmallVector<int64_t> pairs;
+  for (ArrayRef<int64_t> group : mesh.groupsAlong(parts))
+    for (auto [at, device] : llvm::enumerate(group)) {
+      const int64_t count = group.size();
+      pairs.append({device, group[(int64_t(at) + hops + count) % count]});
+    }
+  auto table = DenseIntElementsAttr::get(
+      RankedTensorType::get({mesh.devices(), 2}, builder.getI64Type()), pairs);
+  return stablehlo::CollectivePermuteOp::create(builder, local.getType(), local,
+                                                table, channel(builder));
+}
+
+Value LocalCode::withHalo(ImplicitLocOpBuilder &builder, Value local,
+                          int64_t dim, ArrayRef<AxisPart> parts,
+                          const Halo &halo) {
+  SmallVector<Value> pieces;
+  SmallVector<int64_t> widths = hopsOf(halo.left, halo.block);
+  for (size_t hops = widths.size(); hops > 0; --hops)
+    pieces.push_back(
+        fromInFront(builder,
+                    cutOut(builder, local, dim, halo.block - widths[hops - 1],
+                           widths[hops - 1]),
+                    parts, int64_t(hops)));
+  pieces.push_back(local);
+  for (auto [at, width] : llvm::enumerate(hopsOf(halo.right, halo.block)))
+    pieces.push_back(fromInFront(builder, cutTo(builder, local, dim, width),
+                                 parts, -int64_t(at) - 1));
+  auto type = cast<RankedTensorType>(local.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (pieces.size() > 1) {
+    shape[dim] = halo.left + halo.block + halo.right;
+    local = stablehlo::ConcatenateOp::create(builder, type.clone(shape), pieces,
+                                             uint64_t(dim));
+  }
+  // Device i has the elements from i * block - left on.
+  if (halo.step == halo.block)
+    return cutOut(builder, local, dim, halo.first + halo.left, halo.extent);
+  shape[dim] = halo.extent;
+  SmallVector<Value> starts(shape.size(),
+                            stablehlo::scalarConstant(builder, 0));
+  starts[dim] =
+      startOf(builder, parts, halo.step - halo.block, halo.first + halo.left);
+  return stablehlo::DynamicSliceOp::create(builder, local, starts, shape);
 }
 
 Value LocalCode::reduce(ImplicitLocOpBuilder &builder, Value local,

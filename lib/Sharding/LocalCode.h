@@ -10,6 +10,7 @@
 #ifndef TENON_LIB_SHARDING_LOCALCODE_H
 #define TENON_LIB_SHARDING_LOCALCODE_H
 
+#include "tenon/Sharding/Halo.h"
 #include "tenon/Sharding/PlanReshard.h"
 
 #include "mlir/IR/Block.h"
@@ -36,6 +37,11 @@ public:
   mlir::Value startOf(mlir::ImplicitLocOpBuilder &builder, int64_t extent,
                       llvm::ArrayRef<AxisPart> parts);
 
+  /// The number of this device along `parts`, times `step` and on from `first`.
+  mlir::Value startOf(mlir::ImplicitLocOpBuilder &builder,
+                      llvm::ArrayRef<AxisPart> parts, int64_t step,
+                      int64_t first);
+
   /// `local`, a part of a tensor of type `whole`, with the identity of a
   /// reduction in the tail of dimension `dim`; as it is if there is no tail.
   mlir::Value maskTail(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
@@ -46,6 +52,18 @@ public:
   /// on the others.
   mlir::Value onFirst(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
                       llvm::ArrayRef<AxisPart> parts, Reduction reduction);
+
+  /// What windows along dimension `dim`, which is cut by `parts`, read on this
+  /// device of a tensor of which it has `local`.
+  mlir::Value withHalo(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
+                       int64_t dim, llvm::ArrayRef<AxisPart> parts,
+                       const Halo &halo);
+  /// The same with the scalar `fill` for what is outside of the `extent`
+  /// elements that there are, as far as windows read it.
+  mlir::Value maskOutside(mlir::ImplicitLocOpBuilder &builder,
+                          mlir::Value local, int64_t dim, int64_t extent,
+                          llvm::ArrayRef<AxisPart> parts, const Halo &halo,
+                          mlir::Value fill);
 
   /// Carries a plan out on a part of a tensor of type `whole`.
   mlir::Value reshard(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
@@ -62,6 +80,10 @@ private:
                        mlir::RankedTensorType whole, const ReshardStep &step);
   mlir::Value permute(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
                       const ReshardStep &step);
+  /// What the device so many places in front of this one has, along a ring.
+  mlir::Value fromInFront(mlir::ImplicitLocOpBuilder &builder,
+                          mlir::Value local, llvm::ArrayRef<AxisPart> parts,
+                          int64_t hops);
   mlir::Value reduce(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
                      mlir::RankedTensorType whole, const ReshardStep &step);
   mlir::DenseIntElementsAttr groupsAlong(mlir::ImplicitLocOpBuilder &builder,

@@ -120,8 +120,13 @@ private:
     if (structure == gathered || (structure == rounds && rule.factors.empty()))
       explainGathering(op);
     FactorAxes axes = choose(op, rule);
-    if (prices)
+    explainWholeWindows(op, rule);
+    if (prices) {
       price.compute += runs * prices->secondsOf(op, rule, axes);
+      for (const HaloPiece &piece : halosOf(op, rule, axes))
+        addToPrice(ReshardKind::permute, piece.along, piece.received,
+                   prices->secondsOf(piece));
+    }
     const size_t before = added.size();
     SmallVector<Part> results = emit(op, rule, axes);
     forgetMoved(before);
@@ -199,21 +204,27 @@ private:
     ArrayRef<int64_t> shape = shapeOf(value);
     const int64_t bytes = elementBytesOf(value);
     for (const ReshardStep &step : plan.steps) {
-      const double seconds = runs * prices->secondsOf(step, shape, bytes);
+      const double seconds = prices->secondsOf(step, shape, bytes);
       if (step.kind == ReshardKind::slice) {
-        price.compute += seconds;
+        price.compute += runs * seconds;
         continue;
       }
-      price.communication += seconds;
-      const int64_t received = receivedBy(step, shape, bytes);
-      price.received += runs * double(received);
-      Layout along;
-      along.dims = {exchangedAlong(step)};
-      // As in a layout of one dimension, without its brackets.
-      std::string axes = along.text(mesh);
-      axes = axes.substr(1, axes.size() - 2);
-      ++price.collectives[{step.kind, axes, received}];
+      addToPrice(step.kind, exchangedAlong(step),
+                 receivedBy(step, shape, bytes), seconds);
     }
+  }
+
+  /// Of a collective: the bytes and seconds of one run.
+  void addToPrice(ReshardKind kind, const AxisParts &parts, int64_t received,
+                  double seconds) {
+    price.communication += runs * seconds;
+    price.received += runs * double(received);
+    Layout along;
+    along.dims = {parts};
+    // As in a layout of one dimension, without its brackets.
+    std::string axes = along.text(mesh);
+    axes = axes.substr(1, axes.size() - 2);
+    ++price.collectives[{kind, axes, received}];
   }
 
   /// What it takes to have a value moved: seconds, if there are prices, and
@@ -364,7 +375,30 @@ private:
       bytes += planFor(value, layoutOf(rule, rule.results[at], axes, true),
                        wanted.values[value])
                    .received;
+    for (const HaloPiece &piece : halosOf(op, rule, axes))
+      bytes += piece.received;
     return bytes;
+  }
+
+  /// What is cut where it is made, and whole because windows run over it.
+  void explainWholeWindows(Operation *op, const Factors &rule) {
+    if (rule.operands.empty() || isMadeAnywhere(op->getOperand(0)))
+      return;
+    const Layout &there = parts[op->getOperand(0)].front().layout;
+    for (auto [dim, factors] : llvm::enumerate(rule.operands[0])) {
+      if (factors.size() != 1 || !rule.factors[factors[0]].windowed)
+        continue;
+      const Factor &factor = rule.factors[factors[0]];
+      const int64_t count = countOf(there.dims[dim]);
+      const char *why = factor.whyWhole;
+      if (count > 1 && (why || !haloOf(*factor.windowed, count, &why)))
+        remark::missed(
+            op->getLoc(),
+            remark::RemarkOpts::name("windowed").category("partition"))
+            << remark::add("dimension {0} of '{1}' is not cut into {2}: {3}",
+                           dim, op->getName().getStringRef().str(), count,
+                           std::string(why));
+    }
   }
 
   void explainGathering(Operation *op) {
@@ -396,8 +430,11 @@ private:
     SmallVector<Part> results;
     for (TensorFactors const &factors : rule.results)
       results.push_back({layoutOf(rule, factors, axes, true), Value()});
+    // Neighbours exchange elements before any are masked.
+    addHalos(op, rule, axes, operands);
     if (!isa<stablehlo::GatherOp>(op))
       maskTails(op, rule, layouts, operands);
+    maskHalos(op, rule, axes, operands);
     if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
       results[0].value = emitGather(gather, layouts, operands, results[0]);
       return results;
@@ -406,6 +443,7 @@ private:
         scatter && scatter.getInputs().size() == 1)
       prepareScatter(scatter, layouts, operands, results[0].layout);
     Operation *local = cloneOn(op, operands, results);
+    padByHalos(local, rule, axes);
     for (auto [part, value] : llvm::zip_equal(results, local->getResults()))
       part.value = value;
     if (auto iota = dyn_cast<stablehlo::IotaOp>(op))
@@ -418,11 +456,98 @@ private:
                  MutableArrayRef<Value> operands) {
     for (auto [at, factors] : llvm::enumerate(rule.operands))
       for (auto [dim, list] : llvm::enumerate(factors))
-        if (list.size() == 1 && rule.factors[list[0]].reduction)
+        if (list.size() == 1 && rule.factors[list[0]].reduction &&
+            !(at == 0 && rule.factors[list[0]].windowed))
           operands[at] = code.maskTail(
               builder, operands[at],
               cast<RankedTensorType>(op->getOperand(at).getType()), layouts[at],
               dim, *rule.factors[list[0]].reduction);
+  }
+
+  /// Has what windows read of other shards moved into the first operand.
+  void addHalos(Operation *op, const Factors &rule, const FactorAxes &axes,
+                MutableArrayRef<Value> operands) {
+    forEachHalo(rule, axes, [&](int64_t dim, unsigned cut, const Halo &halo) {
+      operands[0] =
+          isMadeAnywhere(op->getOperand(0))
+              ? resized(operands[0], dim, halo.extent)
+              : code.withHalo(builder, operands[0], dim, axes[cut], halo);
+    });
+  }
+
+  /// Windows that reach beyond an end of the operand read what is padded there.
+  void maskHalos(Operation *op, const Factors &rule, const FactorAxes &axes,
+                 MutableArrayRef<Value> operands) {
+    forEachHalo(rule, axes, [&](int64_t dim, unsigned cut, const Halo &halo) {
+      if (halo.startsOutside || halo.endsOutside)
+        operands[0] = code.maskOutside(
+            builder, operands[0], dim, shapeOf(op->getOperand(0))[dim],
+            axes[cut], halo, paddingOf(op, operands));
+    });
+  }
+
+  /// A constant whose elements are alike, with so many of them.
+  Value resized(Value value, int64_t dim, int64_t extent) {
+    auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = extent;
+    auto elements = cast<DenseElementsAttr>(constant.getValue());
+    return stablehlo::ConstantOp::create(
+        builder, cast<ElementsAttr>(elements.resizeSplat(type.clone(shape))));
+  }
+
+  /// The scalar that windows read outside of an operand.
+  Value paddingOf(Operation *op, ArrayRef<Value> operands) {
+    if (!isa<stablehlo::ConvolutionOp>(op))
+      return operands[1];
+    return stablehlo::zeros(
+        builder, RankedTensorType::get({}, elementOf(op->getOperand(0))));
+  }
+
+  /// What an operation still pads if its operand has halos.
+  void padByHalos(Operation *local, const Factors &rule,
+                  const FactorAxes &axes) {
+    auto conv = dyn_cast<stablehlo::ConvolutionOp>(local);
+    auto pool = dyn_cast<stablehlo::ReduceWindowOp>(local);
+    auto pad = dyn_cast<stablehlo::PadOp>(local);
+    bool hasHalos = false;
+    forEachHalo(rule, axes,
+                [&](int64_t, unsigned, const Halo &) { hasHalos = true; });
+    if (!hasHalos || (!conv && !pool && !pad))
+      return;
+    SmallVector<Window> windows = conv   ? windowsOf(conv)
+                                  : pool ? windowsOf(pool)
+                                         : windowsOf(pad);
+    SmallVector<int64_t> low, high, both;
+    for (const Window &window : windows) {
+      low.push_back(window.low);
+      high.push_back(window.high);
+    }
+    forEachHalo(rule, axes, [&](int64_t dim, unsigned, const Halo &halo) {
+      size_t at = dim;
+      if (conv)
+        at = llvm::find(conv.getDimensionNumbers().getInputSpatialDimensions(),
+                        dim) -
+             conv.getDimensionNumbers().getInputSpatialDimensions().begin();
+      low[at] = halo.low;
+      high[at] = halo.high;
+    });
+    if (pad) {
+      pad.setEdgePaddingLow(low);
+      pad.setEdgePaddingHigh(high);
+      return;
+    }
+    for (auto [first, last] : llvm::zip_equal(low, high))
+      both.append({first, last});
+    auto padding = DenseIntElementsAttr::get(
+        RankedTensorType::get({int64_t(windows.size()), 2},
+                              builder.getI64Type()),
+        both);
+    if (conv)
+      conv.setPaddingAttr(padding);
+    else
+      pool.setPaddingAttr(padding);
   }
 
   /// The same operation on parts.

@@ -104,6 +104,44 @@ double Prices::secondsOf(const ReshardStep &step, ArrayRef<int64_t> shape,
                                slowest);
 }
 
+SmallVector<HaloPiece> tenon::sharding::halosOf(Operation *op,
+                                                const Factors &rule,
+                                                const FactorAxes &axes) {
+  SmallVector<HaloPiece> pieces;
+  SmallVector<int64_t> local;
+  forEachHalo(rule, axes, [&](int64_t dim, unsigned factor, const Halo &halo) {
+    Value operand = op->getOperand(0);
+    if (isMadeAnywhere(operand))
+      return;
+    if (local.empty())
+      local = layoutOf(rule, rule.operands[0], axes, false)
+                  .localShape(shapeOf(operand));
+    for (int64_t reach : {halo.left, halo.right})
+      for (int64_t width : hopsOf(reach, halo.block))
+        pieces.push_back({axes[factor], elementCount(local) / local[dim] *
+                                            width * elementBytesOf(operand)});
+    local[dim] = halo.extent;
+  });
+  return pieces;
+}
+
+double Prices::secondsOf(const HaloPiece &piece) const {
+  target::Link slowest = cost::noLink;
+  for (const AxisPart &part : piece.along)
+    slowest = cost::slowestOf(slowest, target.links[part.axis]);
+  return cost::exchangeSeconds(libraries::CollectiveKind::collectivePermute,
+                               countOf(piece.along), double(piece.received),
+                               slowest);
+}
+
+double Prices::secondsOfHalos(Operation *op, const Factors &rule,
+                              const FactorAxes &axes) const {
+  double seconds = 0;
+  for (const HaloPiece &piece : halosOf(op, rule, axes))
+    seconds += secondsOf(piece);
+  return seconds;
+}
+
 double Prices::secondsOf(const ReshardPlan &plan, ArrayRef<int64_t> shape,
                          int64_t elementBytes) const {
   double seconds = 0;
@@ -184,10 +222,20 @@ public:
     for (unsigned at = 0; at < op->getNumResults(); ++at)
       if (isStored(op->getResult(at)))
         bytes += ofResult(at);
-    return bytes;
+    return bytes + ofHalos();
   }
 
 private:
+  /// An operand that is put together is written and read once more.
+  double ofHalos() const {
+    bool isOwnShard = true;
+    double share = 1;
+    forEachHalo(rule, axes, [&](int64_t, unsigned factor, const Halo &halo) {
+      isOwnShard &= halo.isOwnShard();
+      share *= double(halo.extent) / double(halo.block);
+    });
+    return isOwnShard ? 0 : 2 * ofOperand(0) * share;
+  }
   double shareOf(unsigned factor) const {
     int64_t size = rule.factors[factor].size;
     return size < 2 ? 1

@@ -6,12 +6,14 @@
 
 #include "tenon/Sharding/Rules.h"
 
+#include "tenon/Analysis/Identity.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Analysis/Windows.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/StochasticRounding.h"
+#include "tenon/Sharding/Propagate.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
@@ -58,6 +60,18 @@ std::optional<Reduction> tenon::sharding::reductionOf(Region &region) {
   if (isa<stablehlo::MinimumOp>(op) || (isa<stablehlo::AndOp>(op) && isBoolean))
     return Reduction::min;
   return std::nullopt;
+}
+
+libraries::Combination tenon::sharding::combinationOf(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::sum:
+    return libraries::Combination::sum;
+  case Reduction::max:
+    return libraries::Combination::maximum;
+  case Reduction::min:
+    return libraries::Combination::minimum;
+  }
+  return libraries::Combination::none;
 }
 
 namespace {
@@ -226,15 +240,67 @@ private:
     if (conv.getBatchGroupCount() == 1)
       inOperand(0, numbers.getInputBatchDimension(),
                 everyResult(numbers.getOutputBatchDimension()));
-    if (conv.getBatchGroupCount() != 1 || conv.getFeatureGroupCount() != 1)
+    if (conv.getBatchGroupCount() == 1 && conv.getFeatureGroupCount() == 1) {
+      inOperand(1, numbers.getKernelOutputFeatureDimension(),
+                everyResult(numbers.getOutputFeatureDimension()));
+      unsigned features =
+          add(shapeOf(conv.getLhs())[numbers.getInputFeatureDimension()],
+              Reduction::sum);
+      inOperand(0, numbers.getInputFeatureDimension(), features);
+      inOperand(1, numbers.getKernelInputFeatureDimension(), features);
+    }
+    for (auto [at, window] : llvm::enumerate(windowsOf(conv)))
+      slide(numbers.getInputSpatialDimensions()[at],
+            numbers.getOutputSpatialDimensions()[at], window,
+            numbers.getKernelSpatialDimensions()[at]);
+  }
+
+  /// Windows run over a dimension of the first operand. Their places are a
+  /// dimension of the kernel, if there is one. Of the results and the places,
+  /// those are cut that run along the operand: in the gradient of a kernel that
+  /// is the places. `whyWhole` says why neither may be.
+  void slide(int64_t dim, int64_t resultDim, const Window &window,
+             std::optional<int64_t> kernelDim = std::nullopt,
+             const char *whyWhole = nullptr) {
+    Value operand = op->getOperand(0);
+    WindowedDim windowed{shapeOf(operand)[dim],
+                         shapeOf(op->getResult(0))[resultDim], window};
+    if (windowed.extent < 1 || windowed.results < 1 || window.size < 1)
       return;
-    inOperand(1, numbers.getKernelOutputFeatureDimension(),
-              everyResult(numbers.getOutputFeatureDimension()));
-    unsigned features =
-        add(shapeOf(conv.getLhs())[numbers.getInputFeatureDimension()],
-            Reduction::sum);
-    inOperand(0, numbers.getInputFeatureDimension(), features);
-    inOperand(1, numbers.getKernelInputFeatureDimension(), features);
+    if (window.isTrivial()) {
+      inOperand(0, dim, everyResult(resultDim));
+      return;
+    }
+    const int64_t along = (windowed.extent - 1) * window.baseDilation + 1;
+    windowed.cutsWindow =
+        kernelDim && std::abs(window.size * window.windowDilation - along) <
+                         std::abs(windowed.results * window.stride - along);
+    unsigned factor;
+    if (windowed.cutsWindow) {
+      factor = add(window.size, Reduction::sum);
+      inOperand(1, *kernelDim, factor);
+      if (window.isReversed)
+        whyWhole = "the window is reversed";
+    } else {
+      factor = everyResult(resultDim);
+    }
+    inOperand(0, dim, factor);
+    DenseElementsAttr constant;
+    if (isMadeAnywhere(operand) &&
+        !(matchPattern(operand, m_Constant(&constant)) && constant.isSplat()))
+      whyWhole = "its elements are made where they are read";
+    if (!elementOf(operand).isIntOrFloat())
+      whyWhole = "nothing masks its elements";
+    rule.factors[factor].windowed = windowed;
+    rule.factors[factor].whyWhole = whyWhole;
+    rule.factors[factor].isWhole = whyWhole != nullptr;
+  }
+
+  /// Whether windows read padding in a dimension of the operand.
+  bool readsPadding(int64_t dim, int64_t resultDim, const Window &window) {
+    return sharding::readsPadding({shapeOf(op->getOperand(0))[dim],
+                                   shapeOf(op->getResult(0))[resultDim],
+                                   window});
   }
 
   void attend() {
@@ -311,18 +377,21 @@ private:
       describeAll(cast<AttentionGradientOp>(op));
   }
 
+  static bool isIdentity(Value value, Reduction reduction) {
+    DenseElementsAttr constant;
+    if (!elementOf(value).isIntOrFloat() ||
+        !matchPattern(value, m_Constant(&constant)) || !constant.isSplat())
+      return false;
+    if (reduction == Reduction::sum && isa<FloatType>(elementOf(value)))
+      return constant.getSplatValue<APFloat>().isZero();
+    return constant.getSplatValue<Attribute>() ==
+           identityElement(elementOf(value), combinationOf(reduction));
+  }
+
   /// Whether a reduction that starts at `value` on every device ends with the
   /// same as one that starts there once.
   static bool isNeutral(Value value, Reduction reduction) {
-    if (reduction != Reduction::sum)
-      return true;
-    DenseElementsAttr constant;
-    if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat())
-      return false;
-    if (auto type = dyn_cast<FloatType>(constant.getElementType()))
-      return constant.getSplatValue<APFloat>().isZero();
-    return isa<IntegerType>(constant.getElementType()) &&
-           constant.getSplatValue<APInt>().isZero();
+    return reduction != Reduction::sum || isIdentity(value, reduction);
   }
 
   void reduce(stablehlo::ReduceOp op) {
@@ -351,12 +420,35 @@ private:
       windows = windowsOf(cast<stablehlo::SelectAndScatterOp>(op));
       count = 2;
     }
+    auto pooling = dyn_cast<stablehlo::ReduceWindowOp>(op);
     for (auto [dim, window] : llvm::enumerate(windows))
       if (window.isTrivial()) {
         unsigned factor = everyResult(dim);
         for (unsigned at = 0; at < count; ++at)
           inOperand(at, dim, factor);
+      } else if (pooling) {
+        slide(dim, dim, window, std::nullopt, whyPoolsWhole(dim, window));
+      } else {
+        unsigned factor = everyResult(dim);
+        inOperand(0, dim, factor);
+        inOperand(1, dim, factor);
+        WindowedDim &windowed = rule.factors[factor].windowed.emplace();
+        windowed.extent = shapeOf(op->getOperand(0))[dim];
+        windowed.results = shapeOf(op->getOperand(1))[dim];
+        windowed.window = window;
+        windowed.scattersSource = true;
       }
+  }
+
+  const char *whyPoolsWhole(int64_t dim, const Window &window) {
+    auto pooling = cast<stablehlo::ReduceWindowOp>(op);
+    if (pooling.getInputs().size() != 1)
+      return "windows of several operands are combined";
+    std::optional<Reduction> kind = reductionOf(pooling.getBody());
+    if (readsPadding(dim, dim, window) &&
+        !(kind && isIdentity(pooling.getInitValues()[0], *kind)))
+      return "the initial value is not neutral";
+    return nullptr;
   }
 
   void broadcast(stablehlo::BroadcastInDimOp op) {
@@ -446,7 +538,20 @@ private:
         unsigned factor = everyResult(dim);
         for (unsigned at = 0; at < tensors; ++at)
           inOperand(at, dim, factor);
+      } else if (auto pad = dyn_cast<stablehlo::PadOp>(op)) {
+        Window window = windowsOf(pad)[dim];
+        slide(dim, dim, window, std::nullopt, whyPadsWhole(dim, window));
       }
+  }
+
+  const char *whyPadsWhole(int64_t dim, const Window &window) {
+    Value value = cast<stablehlo::PadOp>(op).getPaddingValue();
+    for (Reduction kind : {Reduction::sum, Reduction::max, Reduction::min})
+      if (isIdentity(value, kind))
+        return nullptr;
+    return readsPadding(dim, dim, window)
+               ? "what is padded is the identity of no reduction"
+               : nullptr;
   }
 
   /// The dimensions of an index tensor without that of the index vectors.
@@ -573,8 +678,28 @@ private:
 
 } // namespace
 
+bool tenon::sharding::mayBeCut(const Factor &factor, int64_t count) {
+  if (count == 1)
+    return true;
+  return !factor.isWhole && (!factor.isEven || factor.size % count == 0) &&
+         (!factor.windowed || haloOf(*factor.windowed, count));
+}
+
 Factors tenon::sharding::factorsOf(Operation *op) {
   return FactorBuilder(op).build();
+}
+
+void tenon::sharding::forEachHalo(
+    const Factors &rule, const FactorAxes &axes,
+    llvm::function_ref<void(int64_t, unsigned, const Halo &)> visit) {
+  if (rule.operands.empty())
+    return;
+  for (auto [dim, factors] : llvm::enumerate(rule.operands[0]))
+    if (factors.size() == 1 && rule.factors[factors[0]].windowed &&
+        !axes[factors[0]].empty())
+      visit(dim, factors[0],
+            *haloOf(*rule.factors[factors[0]].windowed,
+                    countOf(axes[factors[0]])));
 }
 
 void tenon::sharding::adopt(const Factors &rule, const TensorFactors &tensor,
@@ -606,6 +731,8 @@ void tenon::sharding::adopt(const Factors &rule, const TensorFactors &tensor,
           break;
         free.push_back(part);
       }
+      while (factor.windowed && !mayBeCut(factor, countOf(free)))
+        free.pop_back();
       if (free.size() < own.size())
         rest.clear();
       // What the factor has already may go on in this tensor, not change.

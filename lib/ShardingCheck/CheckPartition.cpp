@@ -217,6 +217,8 @@ bool PartitionChecker::visit(Operation *op) {
   }
   visitMovement(op);
   visitJoined(op);
+  if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op))
+    visitConcatenation(concatenate);
   if (auto select = dyn_cast<stablehlo::SelectOp>(op))
     visitSelect(select);
   if (auto add = dyn_cast<stablehlo::AddOp>(op))

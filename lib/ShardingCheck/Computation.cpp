@@ -48,11 +48,15 @@ void PartitionChecker::visitComputation(Operation *op) {
       SmallVector<StringRef> without;
       if (isa<stablehlo::GatherOp, stablehlo::DynamicSliceOp>(op))
         without.push_back("slice_sizes");
+      // placeWindows() compares it.
+      if (isa<stablehlo::ConvolutionOp, stablehlo::ReduceWindowOp>(op))
+        without.push_back("padding");
+      if (isa<stablehlo::PadOp>(op))
+        without.append({"edge_padding_low", "edge_padding_high"});
       if (attributesOf(op, without) != attributesOf(candidate, without) ||
           !sameSliceSizes(op, candidate, *labels) ||
           !sameRegions(op, candidate) ||
-          !relate(op->getOperands(), op->getResults(), candidate, *labels,
-                  results))
+          !relate(op, candidate, *labels, results))
         continue;
     }
     for (auto [value, held] : llvm::zip_equal(op->getResults(), results))
@@ -99,19 +103,21 @@ bool PartitionChecker::sameSliceSizes(Operation *part, Operation *op,
   return true;
 }
 
-bool PartitionChecker::relate(ValueRange operands, ValueRange parts,
-                              Operation *op, const Labels &labels,
+bool PartitionChecker::relate(Operation *local, Operation *op,
+                              const Labels &labels,
                               std::vector<Holding> &results) {
   std::vector<Place> places(labels.labels.size());
-  for (auto [at, part] : llvm::enumerate(operands))
+  for (auto [at, part] : llvm::enumerate(local->getOperands()))
     if (!placeOperand(places, labels.operands[at], part, op->getOperand(at)))
       return false;
+  if (!placeWindows(local, op, labels, places))
+    return false;
   for (auto [label, place] : llvm::zip_equal(labels.labels, places))
     if (label.isEven && place.start && place.extent)
       for (int64_t start : *place.start)
         if (start + *place.extent > place.wholeExtent)
           return false;
-  for (auto [at, part] : llvm::enumerate(parts)) {
+  for (auto [at, part] : llvm::enumerate(local->getResults())) {
     Holding held;
     if (!placeResult(places, labels, at, part, op->getResult(at), held))
       return false;

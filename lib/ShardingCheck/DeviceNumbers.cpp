@@ -135,42 +135,81 @@ bool PartitionChecker::fits(ArrayRef<int64_t> values, Type type) {
 
 void PartitionChecker::visitSelect(stablehlo::SelectOp select) {
   visitMaskedGather(select);
-  auto compare = select.getPred().getDefiningOp<stablehlo::CompareOp>();
-  if (!compare)
+  unsigned identities = identitiesOf(splatOf(select.getOnFalse()));
+  if (!identities)
     return;
+  visitFirst(select, identities);
+  Mask mask{select.getOnTrue(), 0, std::nullopt, std::nullopt, identities};
+  std::optional<int64_t> dim;
+  Value predicate = select.getPred();
+  if (auto both = predicate.getDefiningOp<stablehlo::AndOp>()) {
+    if (!addBound(both.getLhs(), dim, mask))
+      return;
+    predicate = both.getRhs();
+  }
+  if (!addBound(predicate, dim, mask))
+    return;
+  mask.dim = *dim;
+  masks[select.getResult()] = std::move(mask);
+}
+
+void PartitionChecker::visitFirst(stablehlo::SelectOp select,
+                                  unsigned identities) {
+  auto compare = select.getPred().getDefiningOp<stablehlo::CompareOp>();
+  auto difference = compare ? differenceOf(compare) : std::nullopt;
+  if (!difference || !(identities & bitOf(Combine::sum)) ||
+      compare.getLhs().getDefiningOp<stablehlo::IotaOp>() ||
+      !isUniform(numbers.find(compare.getLhs())->second) ||
+      compare.getComparisonDirection() != stablehlo::ComparisonDirection::EQ)
+    return;
+  for (int64_t &at : *difference)
+    at = at == 0;
+  firsts[select.getResult()] = {select.getOnTrue(), std::move(*difference)};
+}
+
+std::optional<PerDevice>
+PartitionChecker::differenceOf(stablehlo::CompareOp compare) {
   auto left = numbers.find(compare.getLhs());
   auto right = numbers.find(compare.getRhs());
-  unsigned identities = identitiesOf(splatOf(select.getOnFalse()));
-  if (left == numbers.end() || right == numbers.end() || !identities ||
+  if (left == numbers.end() || right == numbers.end() ||
       !isUniform(right->second))
-    return;
-  using stablehlo::ComparisonDirection;
-  ComparisonDirection direction = compare.getComparisonDirection();
+    return std::nullopt;
   const PerDevice &least = *left->second.base[0];
-  PerDevice end = *right->second.base[0];
+  PerDevice difference = *right->second.base[0];
   for (int64_t device = 0; device < devices; ++device)
-    end[device] -= least[device];
-  auto places = compare.getLhs().getDefiningOp<stablehlo::IotaOp>();
-  if (isUniform(left->second) && !places) {
-    if (direction != ComparisonDirection::EQ ||
-        !(identities & bitOf(Combine::sum)))
-      return;
-    for (int64_t &at : end)
-      at = at == 0;
-    firsts[select.getResult()] = {select.getOnTrue(), std::move(end)};
-    return;
-  }
-  std::optional<int64_t> dim;
-  if (places && isUniform(left->second))
-    dim = places.getIotaDimension(); // of one element
-  for (auto [at, digits] : llvm::enumerate(left->second.dims))
+    difference[device] -= least[device];
+  return difference;
+}
+
+bool PartitionChecker::addBound(Value predicate, std::optional<int64_t> &dim,
+                                Mask &mask) {
+  auto compare = predicate.getDefiningOp<stablehlo::CompareOp>();
+  auto bound = compare ? differenceOf(compare) : std::nullopt;
+  if (!bound)
+    return false;
+  const Holding &indices = numbers.find(compare.getLhs())->second;
+  std::optional<int64_t> along;
+  if (auto places = compare.getLhs().getDefiningOp<stablehlo::IotaOp>();
+      places && isUniform(indices))
+    along = places.getIotaDimension(); // of one element
+  for (auto [at, digits] : llvm::enumerate(indices.dims))
     for (const Digit &digit : digits)
       if (digit.of != repeats) {
-        if (dim || digits.size() != 1 || digit.step != 1)
-          return;
-        dim = at;
+        if (along || digits.size() != 1 || digit.step != 1)
+          return false;
+        along = at;
       }
-  if (dim && direction == ComparisonDirection::LT)
-    masks[select.getResult()] = {select.getOnTrue(), *dim, std::move(end),
-                                 identities};
+  if (!along || dim.value_or(*along) != *along)
+    return false;
+  dim = along;
+  using stablehlo::ComparisonDirection;
+  std::optional<PerDevice> *side = nullptr;
+  if (compare.getComparisonDirection() == ComparisonDirection::LT)
+    side = &mask.end;
+  else if (compare.getComparisonDirection() == ComparisonDirection::GE)
+    side = &mask.begin;
+  if (!side || *side)
+    return false;
+  *side = std::move(*bound);
+  return true;
 }

@@ -151,15 +151,28 @@ void PartitionChecker::addMasked(const Mask &mask, Value value,
     if (!ranges || held.isPending())
       continue;
     Range &range = (*ranges)[mask.dim];
-    PerDevice start(devices);
-    for (int64_t device = 0; device < devices; ++device)
-      start[device] = shapeOf(value)[mask.dim] - mask.end[device];
+    const int64_t whole = shapeOf(value)[mask.dim];
+    const int64_t extent = shapeOf(mask.from)[mask.dim];
     // Where all elements are alike, it is the mask that says which they are.
-    if (range.start && *range.start != start)
+    if (!range.start) {
+      range.start = PerDevice(devices);
+      for (int64_t device = 0; device < devices; ++device)
+        (*range.start)[device] =
+            mask.end ? whole - (*mask.end)[device] : -(*mask.begin)[device];
+    }
+    auto within = [&](int64_t at) {
+      return std::clamp<int64_t>(at, 0, extent);
+    };
+    bool masksOutside = true;
+    for (int64_t device = 0; device < devices; ++device) {
+      const int64_t start = (*range.start)[device];
+      masksOutside &=
+          within(mask.begin ? (*mask.begin)[device] : 0) == within(-start) &&
+          within(mask.end ? (*mask.end)[device] : extent) ==
+              within(whole - start);
+    }
+    if (!masksOutside)
       continue;
-    if (llvm::any_of(start, [](int64_t at) { return at < 0; }))
-      continue;
-    range.start = std::move(start);
     range.tail = mask.identities;
     for (auto [dim, other] : llvm::enumerate(*ranges))
       if (int64_t(dim) != mask.dim)

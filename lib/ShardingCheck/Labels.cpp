@@ -108,7 +108,21 @@ public:
           label = inAllResults(next++);
   }
 
+  void slidingWindows() {
+    for (const SlidingWindow &along : slidingWindowsOf(op)) {
+      if (along.window.isTrivial()) {
+        found.operands[0][along.operandDim] = inAllResults(along.resultDim);
+        continue;
+      }
+      found.operands[0][along.operandDim] = add();
+      if (along.kernelDim)
+        found.operands[1][*along.kernelDim] = add({Combine::sum});
+      inAllResults(along.resultDim);
+    }
+  }
+
   void convolution(stablehlo::ConvolutionOp conv) {
+    slidingWindows();
     auto numbers = conv.getDimensionNumbers();
     if (conv.getBatchGroupCount() != 1)
       return;
@@ -142,6 +156,16 @@ public:
     for (auto [dim, window] : llvm::enumerate(windows))
       if (window.isTrivial())
         shared(dim, operands);
+  }
+
+  void scatterWindows(stablehlo::SelectAndScatterOp op) {
+    for (auto [dim, window] : llvm::enumerate(windowsOf(op)))
+      if (window.isTrivial()) {
+        shared(dim, 2);
+      } else if (window.low == 0 && window.high == 0) {
+        shared(dim, 1);
+        found.operands[1][dim] = add();
+      }
   }
 
   template <typename Op>
@@ -287,6 +311,26 @@ public:
 
 } // namespace
 
+std::vector<SlidingWindow> slidingWindowsOf(Operation *op) {
+  std::vector<SlidingWindow> found;
+  if (auto conv = dyn_cast<stablehlo::ConvolutionOp>(op)) {
+    auto numbers = conv.getDimensionNumbers();
+    for (auto [at, window] : llvm::enumerate(windowsOf(conv)))
+      found.push_back({numbers.getInputSpatialDimensions()[at],
+                       numbers.getOutputSpatialDimensions()[at],
+                       numbers.getKernelSpatialDimensions()[at], window});
+    return found;
+  }
+  SmallVector<Window> windows;
+  if (auto pool = dyn_cast<stablehlo::ReduceWindowOp>(op))
+    windows = windowsOf(pool);
+  else if (auto pad = dyn_cast<stablehlo::PadOp>(op))
+    windows = windowsOf(pad);
+  for (auto [dim, window] : llvm::enumerate(windows))
+    found.push_back({int64_t(dim), int64_t(dim), std::nullopt, window});
+  return found;
+}
+
 Labels labelsOfGather(Operation *op, bool isMasked) {
   Labeler labeler(op);
   labeler.gather(cast<stablehlo::GatherOp>(op), isMasked);
@@ -321,15 +365,14 @@ std::optional<Labels> labelsOf(Operation *op) {
   } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
     labeler.reduce(reduce);
   } else if (auto pool = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
-    labeler.windows(windowsOf(pool), pool.getInputs().size());
+    if (pool.getInputs().size() == 1)
+      labeler.slidingWindows();
+    else
+      labeler.windows(windowsOf(pool), pool.getInputs().size());
   } else if (auto pool = dyn_cast<stablehlo::SelectAndScatterOp>(op)) {
-    labeler.windows(windowsOf(pool), 2);
-  } else if (auto pad = dyn_cast<stablehlo::PadOp>(op)) {
-    labeler.moves(1, [&](int64_t dim) {
-      return pad.getEdgePaddingLow()[dim] == 0 &&
-             pad.getEdgePaddingHigh()[dim] == 0 &&
-             pad.getInteriorPadding()[dim] == 0;
-    });
+    labeler.scatterWindows(pool);
+  } else if (isa<stablehlo::PadOp>(op)) {
+    labeler.slidingWindows();
   } else if (isa<stablehlo::ReshapeOp>(op)) {
     // Behind the first dimension that changes, elements take other places.
     labeler.moves(1, [&](int64_t dim) {

@@ -4,6 +4,10 @@
 // alike on every device for the operation to compute, on the parts, a part of
 // what it computes on whole tensors. Dimensions without one must be whole.
 //
+// Where windows run over a dimension, the operand and the result have labels of
+// their own: where a part of the result lies follows from where the part of the
+// operand does (SlidingWindows.cpp).
+//
 // Example: dot_general of tensor<8x16xf32> and tensor<16x4xf32> has the labels
 // [0, 1], [1, 2] -> [0, 2], of which 1 is summed over.
 //
@@ -13,6 +17,8 @@
 #define TENON_LIB_SHARDINGCHECK_LABELS_H
 
 #include "Holding.h"
+
+#include "tenon/Analysis/Windows.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -36,6 +42,18 @@ struct Labels {
   std::vector<Label> labels;
   std::vector<TensorLabels> operands, results;
 };
+
+/// Windows over a dimension of the first operand make one of the result. Their
+/// places are a dimension of the second operand, if that is a kernel.
+struct SlidingWindow {
+  int64_t operandDim = 0, resultDim = 0;
+  std::optional<int64_t> kernelDim;
+  Window window;
+};
+
+/// Of a convolution, a reduce_window of one operand, or a pad; in one order for
+/// all operations with the same dimensions.
+std::vector<SlidingWindow> slidingWindowsOf(mlir::Operation *op);
 
 /// Nothing for operations that compute nothing on tensors: those that move
 /// elements are no business of labels, nor are loops and branches.

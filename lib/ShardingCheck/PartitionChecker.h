@@ -40,12 +40,12 @@ inline bool isControl(mlir::Operation *op) {
 
 using Holdings = llvm::SmallVector<Holding, 2>;
 
-/// Elements of `from` before an index of a dimension, which may depend on the
-/// device; an identity behind it.
+/// Elements of `from` between two indices of a dimension, which may depend on
+/// the device; an identity in front of them and behind.
 struct Mask {
   mlir::Value from;
   int64_t dim;
-  PerDevice end;
+  std::optional<PerDevice> begin, end; // where nothing is masked, none
   unsigned identities;
 };
 
@@ -190,8 +190,7 @@ private:
   /// dimension of which the whole one takes everything.
   bool sameSliceSizes(mlir::Operation *part, mlir::Operation *op,
                       const Labels &labels);
-  bool relate(mlir::ValueRange operands, mlir::ValueRange parts,
-              mlir::Operation *op, const Labels &labels,
+  bool relate(mlir::Operation *local, mlir::Operation *op, const Labels &labels,
               std::vector<Holding> &results);
   bool place(std::vector<Place> &places, const TensorLabels &labels,
              mlir::Value part, mlir::Value value, llvm::ArrayRef<Range> ranges);
@@ -204,6 +203,23 @@ private:
   bool addShares(const Label &label, const Place &place, Shares &shares);
   /// A splat initial value that may be combined with by every device.
   static bool isNeutral(mlir::Value init, Combine combine);
+
+  // SlidingWindows.cpp
+
+  /// Whether what a local operation makes of its windows is what the whole one
+  /// makes of those at some place, which is then that of the result.
+  bool placeWindows(mlir::Operation *local, mlir::Operation *op,
+                    const Labels &labels, std::vector<Place> &places);
+  bool placeWindow(const SlidingWindow &local, const SlidingWindow &window,
+                   unsigned identities, int64_t resultExtent,
+                   int64_t wholeResultExtent, const Place &operand,
+                   const Place *kernel, Place &result);
+  /// Whether each device adds, to what it has, all elements of the source that
+  /// are added there, and no others.
+  bool placeScatter(stablehlo::SelectAndScatterOp op, const Labels &labels,
+                    const std::vector<Place> &places);
+  /// Tensors that follow each other along a dimension make up a larger one.
+  void visitConcatenation(stablehlo::ConcatenateOp op);
 
   // ShardIndices.cpp
 
@@ -231,6 +247,13 @@ private:
   /// Whether a type holds these numbers exactly.
   static bool fits(llvm::ArrayRef<int64_t> values, mlir::Type type);
   void visitSelect(stablehlo::SelectOp select);
+  /// What the first of several devices has, and others have zeros for.
+  void visitFirst(stablehlo::SelectOp select, unsigned identities);
+  /// By how much the right side, one number, is above the left one's first.
+  std::optional<PerDevice> differenceOf(stablehlo::CompareOp compare);
+  /// A comparison of indices along a dimension with a number; both that a mask
+  /// may have, joined by "and".
+  bool addBound(mlir::Value predicate, std::optional<int64_t> &dim, Mask &mask);
 
   // Meetings.cpp
 

@@ -228,6 +228,18 @@ private:
       pad.setEdgePaddingHigh(high);
       return true;
     }
+    if (auto table = op->getAttrOfType<DenseIntElementsAttr>("padding")) {
+      // By as much at one end as less at the other.
+      SmallVector<int64_t> padding(table.getValues<int64_t>());
+      if (padding.empty())
+        return false;
+      size_t at = 2 * size_t(random.below(int64_t(padding.size() / 2)));
+      padding[at] += by;
+      padding[at + 1] -= by;
+      op->setAttr("padding",
+                  DenseIntElementsAttr::get(table.getType(), padding));
+      return true;
+    }
     return false;
   }
 

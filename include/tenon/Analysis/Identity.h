@@ -15,6 +15,10 @@
 
 namespace tenon {
 
+/// The identity of a combination of floats, integers or booleans.
+mlir::Attribute identityElement(mlir::Type element,
+                                libraries::Combination combination);
+
 /// A tensor that repeats the identity of the combination.
 mlir::Value identityOf(mlir::ImplicitLocOpBuilder &builder,
                        mlir::RankedTensorType type,

@@ -1,6 +1,6 @@
-//===- Windows.h - The windows of reduce_window and select_and_scatter ----===//
+//===- Windows.h - Operations whose windows run over a dimension ----------===//
 //
-// What both say of a dimension, with what they leave out filled in.
+// What they say of a dimension, with what they leave out filled in.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@ namespace tenon {
 struct Window {
   int64_t size = 1, stride = 1, low = 0, high = 0;
   int64_t baseDilation = 1, windowDilation = 1;
+  bool isReversed = false; // the places of the window
 
   bool isTrivial() const {
     return size == 1 && stride == 1 && low == 0 && high == 0 &&
@@ -27,6 +28,10 @@ struct Window {
 /// One per dimension of the operand.
 llvm::SmallVector<Window> windowsOf(stablehlo::ReduceWindowOp op);
 llvm::SmallVector<Window> windowsOf(stablehlo::SelectAndScatterOp op);
+/// One element each, at `baseDilation` from the next one.
+llvm::SmallVector<Window> windowsOf(stablehlo::PadOp op);
+/// One per spatial dimension, in the order of these.
+llvm::SmallVector<Window> windowsOf(stablehlo::ConvolutionOp op);
 
 /// Whether every result is an element of its window, or the initial value: the
 /// largest or the smallest.

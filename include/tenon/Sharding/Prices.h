@@ -15,6 +15,9 @@
 // A step of a resharding along parts of axes takes what Cost/ExchangeCost.h
 // says, by the slowest link that is on the way.
 //
+// Halos (Halo.h) are a collective_permute for each neighbour; a device also
+// writes and reads what it puts together.
+//
 // A slice takes a small share of what copying the part takes, since its reader
 // mostly reads it where it lies; so of two ways that exchange nothing the one
 // that holds less is better.
@@ -32,6 +35,18 @@
 
 namespace tenon::sharding {
 
+/// What devices receive at once from one neighbour each, so that windows can
+/// read it.
+struct HaloPiece {
+  AxisParts along;
+  int64_t received = 0; // bytes per device
+};
+
+/// The halos of an operation whose factors are cut by `axes`, in the order in
+/// which they are exchanged.
+llvm::SmallVector<HaloPiece> halosOf(mlir::Operation *op, const Factors &rule,
+                                     const FactorAxes &axes);
+
 class Prices {
 public:
   /// `target` has links for all axes of the mesh, or none.
@@ -45,6 +60,11 @@ public:
   /// whose factors are cut by `axes`.
   double secondsOf(mlir::Operation *op, const Factors &rule,
                    const FactorAxes &axes) const;
+
+  /// Getting the halos of the operation's first operand.
+  double secondsOfHalos(mlir::Operation *op, const Factors &rule,
+                        const FactorAxes &axes) const;
+  double secondsOf(const HaloPiece &piece) const;
 
 private:
   target::Target target;

@@ -6,7 +6,9 @@
 // operation is then computed shard by shard. A factor that is in operands and
 // not in a result leaves that result pending, to be combined over the devices,
 // if the factor has a reduction; without one every shard computes the same.
-// What runs over no factor is whole on every device.
+// What runs over no factor is whole on every device. Where windows run over a
+// dimension of the first operand, it is cut like the others, and an operation
+// on a shard reads some of what its neighbours have as well (Halo.h).
 //
 // Example: dot_general of tensor<8x16xf32> and tensor<16x4xf32> has the factors
 // i = 8, k = 16 (sum), j = 4; operands [i, k] and [k, j], result [i, j]. A
@@ -18,6 +20,8 @@
 #ifndef TENON_SHARDING_RULES_H
 #define TENON_SHARDING_RULES_H
 
+#include "tenon/Libraries/Collective.h"
+#include "tenon/Sharding/Halo.h"
 #include "tenon/Sharding/Layout.h"
 
 #include "mlir/IR/Operation.h"
@@ -41,7 +45,15 @@ struct Factor {
   std::optional<Reduction> reduction = std::nullopt;
   bool isWhole = false; // may not be cut
   bool isEven = false;  // may be cut into shards of one size alone
+  /// Of a dimension of the first operand over which windows run: a device reads
+  /// more of it than its own shard. `size` is that of what is cut.
+  std::optional<WindowedDim> windowed = std::nullopt;
+  /// Why such a dimension is whole.
+  const char *whyWhole = nullptr;
 };
+
+/// Whether a factor may be cut into so many shards.
+bool mayBeCut(const Factor &factor, int64_t count);
 
 /// The factors of each dimension of a tensor.
 using TensorFactors = llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4>;
@@ -59,8 +71,17 @@ Factors factorsOf(mlir::Operation *op);
 /// by one operation that is one.
 std::optional<Reduction> reductionOf(mlir::Region &region);
 
+libraries::Combination combinationOf(Reduction reduction);
+
 /// Axes for each factor.
 using FactorAxes = llvm::SmallVector<AxisParts>;
+
+/// Calls `visit` with each dimension of the first operand over which windows
+/// run and which is cut, its factor, and what its shards need.
+void forEachHalo(
+    const Factors &rule, const FactorAxes &axes,
+    llvm::function_ref<void(int64_t dim, unsigned factor, const Halo &halo)>
+        visit);
 
 /// Gives factors the axes by which `layout` cuts a tensor, as far as they have
 /// none that differ, and as no other factor has the same axis.

@@ -18,14 +18,19 @@ class Structure;
 def pointwise : Structure;
 /// Batch and free dimensions; contracted ones leave a sum pending.
 def contracts : Structure;
-/// Batch and features; input features leave a sum pending. Space is whole.
+/// Batch and features; input features leave a sum pending. Along space the
+/// windows, which read more than their own shard (Halo.h): where results run
+/// along the operand, these; where the places of the window do, as in the
+/// gradient of a kernel, those, which leave a sum pending.
 def convolves : Structure;
 /// Batch dimensions, queries, features of values; keys are whole.
 def attends : Structure;
 /// Kept dimensions; reduced ones leave a reduction pending where the region is
 /// one and the initial value is neutral.
 def reduces : Structure;
-/// Dimensions whose windows hold one element.
+/// Dimensions whose windows hold one element, and those of reduce_window along
+/// which windows read more than their own shard, if what they are padded with is
+/// neutral; those of select_and_scatter whose windows stay in their own shard.
 def pools : Structure;
 /// Dimensions that come from the operand, and new ones.
 def broadcasts : Structure;
@@ -33,7 +38,8 @@ def broadcasts : Structure;
 def transposes : Structure;
 /// The common factors of both shapes.
 def reshapes : Structure;
-/// Dimensions in which every element keeps its index.
+/// Dimensions in which every element keeps its index; those that are padded with
+/// the identity of a reduction, as windows of one element.
 def moves : Structure;
 /// Batch and offset dimensions; indexed ones leave a sum pending.
 def gathers : Structure;
