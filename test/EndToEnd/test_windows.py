@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,21 @@ CASES: dict[tuple[str, str], dict[str, int]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def one_step(steps: Steps, reference: Any) -> Any:  # noqa: F811
+    """What one step of a model gives on one rank, and in f64."""
+
+    @functools.cache
+    def made(model: str) -> tuple[Any, Any]:
+        one = reference(model)
+        alone, _ = train(one.file, f"--inputs={one.inputs}", "--steps=1")
+        return alone, replays.replayed(steps[model].text.read_text(), one.info, True, 1)[0]
+
+    return made
+
+
 @pytest.mark.parametrize(("model", "mesh"), CASES)
-def test_strips(steps: Steps, reference: Any, tmp_path: Path, model: str, mesh: str) -> None:  # noqa: F811
+def test_strips(steps: Steps, reference: Any, one_step: Any, tmp_path: Path, model: str, mesh: str) -> None:  # noqa: F811
     """Kinds and number of collectives, and state as close to that in f64 as on one rank."""
     one = reference(model)
     batch = "data" if "data" in mesh else "-"
@@ -38,9 +52,7 @@ def test_strips(steps: Steps, reference: Any, tmp_path: Path, model: str, mesh: 
     if model == "03_resnet18":
         # The last layers normalize two numbers per channel. After the second step of one rank or of the others, an element in front of
         # a ReLU may be on the other side of zero, which moves all tensors by far more than rounding; the first step has all sums.
-        count = 1
-        alone, _ = train(one.file, f"--inputs={one.inputs}", "--steps=1")
-        exact, _ = replays.replayed(steps[model].text.read_text(), one.info, True, 1)
+        count, (alone, exact) = 1, one_step(model)
     ranks = 2 if mesh == "space=2" else 4
     found, _ = train(file, f"--ranks={ranks}", f"--inputs={one.inputs}", f"--steps={count}")
     expect_as_exact(found, alone, exact)
