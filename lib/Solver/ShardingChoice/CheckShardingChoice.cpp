@@ -76,13 +76,24 @@ public:
     }
   }
 
-  int64_t cost(const ShardingProblem::Edge &edge,
-               const std::vector<int32_t> &first,
-               const std::vector<int32_t> &second) const {
-    return problem
-        .tables[edge.table][size_t(first[at[edge.first]]) *
-                                problem.nodes[edge.second].costs.size() +
-                            second[at[edge.second]]];
+  /// Of two strategies.
+  int64_t cost(const ShardingProblem::Edge &edge, int32_t first,
+               int32_t second) const {
+    return problem.tables[edge.table][size_t(first) * problem.nodes[edge.second]
+                                                          .costs.size() +
+                                      size_t(second)];
+  }
+  /// Of a decision that both nodes are part of.
+  int64_t costWithin(const ShardingProblem::Edge &edge,
+                     const std::vector<int32_t> &label) const {
+    return cost(edge, label[at[edge.first]], label[at[edge.second]]);
+  }
+  /// That of a node, per label of its decision.
+  std::vector<int32_t> strategiesOf(int32_t node) const {
+    std::vector<int32_t> strategies;
+    for (const std::vector<int32_t> &label : all[of[node]].labels)
+      strategies.push_back(label[at[node]]);
+    return strategies;
   }
   int32_t lowestNode(int32_t decision) const {
     return all[decision].lowestNode;
@@ -111,7 +122,7 @@ private:
     if (&first == &second) {
       isSettled = true;
       return std::erase_if(first.labels, [&](const auto &label) {
-               return cost(edge, label, label) == ShardingProblem::forbidden;
+               return costWithin(edge, label) == ShardingProblem::forbidden;
              }) > 0;
     }
     std::vector<std::vector<size_t>> partners(first.labels.size()),
@@ -258,17 +269,46 @@ static void dropWhatNeverFits(const ShardingProblem &problem,
 }
 
 /// Adds the costs of an edge to the table of two decisions, which has a row per
-/// label of the one `above`.
+/// label of the one `above`. What is forbidden stays so.
 static void addTable(const Decisions &decisions,
                      const ShardingProblem::Edge &edge, int32_t above,
-                     int64_t scale, std::vector<__int128> &table) {
+                     std::vector<int64_t> &table) {
   const bool turns = decisions.of[edge.first] != above;
-  const auto &first = decisions.all[decisions.of[edge.first]].labels;
-  const auto &second = decisions.all[decisions.of[edge.second]].labels;
-  for (size_t i = 0; i < first.size(); ++i)
-    for (size_t j = 0; j < second.size(); ++j)
-      table[turns ? j * first.size() + i : i * second.size() + j] +=
-          __int128(decisions.cost(edge, first[i], second[j])) * scale;
+  const int32_t top = turns ? edge.second : edge.first;
+  const int32_t side = turns ? edge.first : edge.second;
+  const std::vector<int32_t> rows = decisions.strategiesOf(top);
+  const std::vector<int32_t> columns = decisions.strategiesOf(side);
+  int64_t *entry = table.data();
+  for (int32_t row : rows)
+    for (int32_t column : columns) {
+      *entry = std::min(ShardingProblem::forbidden,
+                        *entry + (turns ? decisions.cost(edge, column, row)
+                                        : decisions.cost(edge, row, column)));
+      ++entry;
+    }
+}
+
+/// The least number of a table in units of one `scale`-th, less the messages of
+/// its row and its column.
+static __int128 leastOf(const std::vector<int64_t> &table,
+                        const std::vector<int64_t> &toRows,
+                        const std::vector<int64_t> &toColumns, int64_t scale) {
+  const int64_t most = *std::max_element(toColumns.begin(), toColumns.end());
+  const size_t width = toColumns.size();
+  std::optional<__int128> least;
+  for (size_t i = 0; i < toRows.size(); ++i) {
+    const int64_t *row = &table[i * width];
+    const int64_t leastOfRow = *std::min_element(row, row + width);
+    // Nothing in the row can be less.
+    if (least && __int128(leastOfRow) * scale - toRows[i] - most >= *least)
+      continue;
+    for (size_t j = 0; j < width; ++j) {
+      const __int128 cost = __int128(row[j]) * scale - toRows[i] - toColumns[j];
+      if (!least || cost < *least)
+        least = cost;
+    }
+  }
+  return *least;
 }
 
 /// What is proved, or why nothing is.
@@ -331,8 +371,7 @@ static std::optional<std::string> proveBound(const ShardingProblem &problem,
           decisions.all[first].labels;
       for (size_t i = 0; i < labels.size(); ++i)
         costs[first][i] +=
-            __int128(decisions.cost(edge, labels[i], labels[i])) *
-            solution.scale;
+            __int128(decisions.costWithin(edge, labels[i])) * solution.scale;
       continue;
     }
     const bool turns =
@@ -349,7 +388,7 @@ static std::optional<std::string> proveBound(const ShardingProblem &problem,
     if (!messages.emplace(std::pair(list.first, list.second), &list).second)
       return std::string(needsSmaller) + "nodes " + std::to_string(list.first) +
              " and " + std::to_string(list.second) + " have messages twice";
-  std::vector<__int128> table;
+  std::vector<int64_t> table;
   for (size_t from = 0, to = 0; from < betweens.size(); from = to) {
     const auto [above, beside, firstEdge] = betweens[from];
     std::vector<__int128> &rows = costs[above];
@@ -358,14 +397,14 @@ static std::optional<std::string> proveBound(const ShardingProblem &problem,
     for (; to < betweens.size() && betweens[to].above == above &&
            betweens[to].beside == beside;
          ++to)
-      addTable(decisions, *betweens[to].edge, above, solution.scale, table);
+      addTable(decisions, *betweens[to].edge, above, table);
     auto isSum = [&] {
       if (rows.size() == 1 || columns.size() == 1)
         return true;
       for (size_t i = 0; i < rows.size(); ++i) {
-        const __int128 *row = &table[i * columns.size()];
+        const int64_t *row = &table[i * columns.size()];
         for (size_t j = 0; j < columns.size(); ++j)
-          if (row[j] >= __int128(ShardingProblem::forbidden) * solution.scale ||
+          if (row[j] == ShardingProblem::forbidden ||
               row[j] - row[0] != table[j] - table[0])
             return false;
       }
@@ -373,13 +412,14 @@ static std::optional<std::string> proveBound(const ShardingProblem &problem,
     };
     if (isSum()) {
       for (size_t i = 0; i < rows.size(); ++i)
-        rows[i] += table[i * columns.size()];
+        rows[i] += __int128(table[i * columns.size()]) * solution.scale;
       for (size_t j = 0; j < columns.size(); ++j)
-        columns[j] += table[j] - table[0];
+        columns[j] += __int128(table[j] - table[0]) * solution.scale;
       continue;
     }
     auto found = messages.find(
         {decisions.lowestNode(above), decisions.lowestNode(beside)});
+    std::vector<int64_t> toRows(rows.size()), toColumns(columns.size());
     if (found != messages.end()) {
       const ShardingSolution::Messages &list = *found->second;
       if (list.toFirst.size() != rows.size() ||
@@ -399,13 +439,11 @@ static std::optional<std::string> proveBound(const ShardingProblem &problem,
         rows[i] += list.toFirst[i];
       for (size_t j = 0; j < columns.size(); ++j)
         columns[j] += list.toSecond[j];
-      for (size_t i = 0; i < rows.size(); ++i)
-        for (size_t j = 0; j < columns.size(); ++j)
-          table[i * columns.size() + j] -=
-              __int128(list.toFirst[i]) + list.toSecond[j];
+      toRows = list.toFirst;
+      toColumns = list.toSecond;
       messages.erase(found);
     }
-    bound += *std::min_element(table.begin(), table.end());
+    bound += leastOf(table, toRows, toColumns, solution.scale);
   }
   if (!messages.empty())
     return std::string(needsSmaller) + "there is no edge between the groups " +

@@ -24,18 +24,8 @@ pricedCosts(const ShardingGroups &groups, const std::vector<double> &prices) {
   return costs;
 }
 
-ShardingBound::ShardingBound(const ShardingGroups &groups) : groups(groups) {
-  for (const auto &[columns, costs] : groups.tables) {
-    tables.emplace_back(costs.begin(), costs.end());
-    std::vector<double> &turned = tables.emplace_back(costs.size());
-    const size_t rows = costs.size() / columns;
-    for (size_t row = 0; row < rows; ++row)
-      for (size_t column = 0; column < columns; ++column)
-        turned[column * rows + row] =
-            static_cast<double>(costs[row * columns + column]);
-    this->rows.push_back(rowsOf(tables[tables.size() - 2], columns));
-    this->rows.push_back(rowsOf(turned, rows));
-  }
+ShardingBound::ShardingBound(const ShardingGroups &groups)
+    : groups(groups), tables(groups) {
   for (const ShardingGroups::Edge &edge : groups.edges) {
     const size_t rows = groups.groups[edge.first].costs.size();
     const size_t columns = groups.groups[edge.second].costs.size();
@@ -51,25 +41,6 @@ ShardingBound::ShardingBound(const ShardingGroups &groups) : groups(groups) {
   setPrices(std::vector<double>(groups.rows.size()));
   now.bound = measure(/*isPassedOn=*/false);
   best = now;
-}
-
-ShardingBound::Rows ShardingBound::rowsOf(const std::vector<double> &table,
-                                          size_t width) {
-  const auto forbidden = double(ShardingGroups::forbidden);
-  Rows rows;
-  for (size_t at = 0; at < table.size(); at += width) {
-    rows.least.push_back(
-        *std::min_element(table.begin() + at, table.begin() + at + width));
-    for (size_t column = 0; column < width; ++column)
-      if (table[at + column] < forbidden)
-        rows.columns.push_back(static_cast<int32_t>(column));
-    rows.ends.push_back(rows.columns.size());
-  }
-  if (rows.columns.size() > table.size() / 4) {
-    rows.columns = {};
-    rows.ends.clear();
-  }
-  return rows;
 }
 
 void ShardingBound::setPrices(const std::vector<double> &prices) {
@@ -109,47 +80,71 @@ static constexpr double mostOfBound = 64;
 /// A number takes about as long as three of the search.
 static constexpr int64_t effortPerNumber = 3;
 
-/// Sets per column the least of the rows beyond what these keep back.
-void ShardingBound::passOn(const std::vector<double> &table, const Rows &rows,
-                           const std::vector<double> &back,
-                           std::vector<double> &on) {
-  const size_t width = on.size();
-  if (!rows.ends.empty()) {
+/// Sets per column the least of the rows beyond what these keep back, and says
+/// how many numbers were looked at.
+int64_t ShardingBound::lowerColumns(const ShardingTables::Side &from) {
+  const size_t width = from.width;
+  if (!from.ends.empty()) {
     // Labels that were dropped for their bytes can leave columns without a row.
-    std::fill(on.begin(), on.end(),
-              double(ShardingGroups::forbidden) -
-                  *std::max_element(back.begin(), back.end()));
+    lowest.assign(width, double(ShardingGroups::forbidden) -
+                             *std::max_element(kept.begin(), kept.end()));
     size_t at = 0;
-    for (size_t row = 0; row < back.size(); ++row)
-      for (; at < rows.ends[row]; ++at) {
-        double &target = on[rows.columns[at]];
-        target =
-            std::min(target, table[row * width + rows.columns[at]] - back[row]);
+    for (size_t row = 0; row < kept.size(); ++row)
+      for (; at < from.ends[row]; ++at) {
+        double &target = lowest[from.permitted[at]];
+        target = std::min(target, from.costs[row * width + from.permitted[at]] -
+                                      kept[row]);
       }
-    effort += effortPerNumber * static_cast<int64_t>(at + width);
-    return;
+    return static_cast<int64_t>(at);
   }
-  std::fill(on.begin(), on.end(), 4e18);
   // A row whose least number is above all columns changes none. The row with
   // the least one leaves few of the others.
-  size_t first = 0;
-  for (size_t row = 1; row < back.size(); ++row)
-    if (rows.least[row] - back[row] < rows.least[first] - back[first])
-      first = row;
-  double most = 4e18;
-  size_t taken = 0;
-  auto take = [&](size_t row) {
-    if (rows.least[row] - back[row] >= most)
-      return;
-    lower(table.data() + row * width, back[row], on.data(), width);
-    if (taken++ % 8 == 0)
-      most = *std::max_element(on.begin(), on.end());
-  };
-  take(first);
-  for (size_t row = 0; row < back.size(); ++row)
-    if (row != first)
-      take(row);
-  effort += effortPerNumber * static_cast<int64_t>(taken * width + back.size());
+  least.clear();
+  for (size_t row = 0; row < kept.size(); ++row)
+    least.push_back(from.least[row] - kept[row]);
+  const size_t first =
+      std::min_element(least.begin(), least.end()) - least.begin();
+  const double *costs = from.costs.data() + first * width;
+  lowest.assign(costs, costs + width);
+  for (double &column : lowest)
+    column -= kept[first];
+  double most = *std::max_element(lowest.begin(), lowest.end());
+  open.clear();
+  for (size_t row = 0; row < least.size(); ++row)
+    if (row != first && least[row] < most)
+      open.push_back(static_cast<int32_t>(row));
+  std::sort(open.begin(), open.end(),
+            [&](int32_t a, int32_t b) { return least[a] < least[b]; });
+  size_t taken = 1;
+  for (int32_t row : open) {
+    if (least[row] >= most)
+      break;
+    lower(from.costs.data() + size_t(row) * width, kept[row], lowest.data(),
+          width);
+    if (taken++ % 4 == 0)
+      most = *std::max_element(lowest.begin(), lowest.end());
+  }
+  return static_cast<int64_t>(taken * width);
+}
+
+/// Of labels with equal rows, the one that keeps back most counts.
+void ShardingBound::passOn(const ShardingTables::Side &from,
+                           const ShardingTables::Side &to,
+                           const std::vector<double> &back,
+                           std::vector<double> &on) {
+  kept.assign(to.width, -4e18);
+  for (size_t label = 0; label < back.size(); ++label) {
+    double &most = kept[from.rowOf[label]];
+    most = std::max(most, back[label]);
+  }
+  const int64_t taken = lowerColumns(from);
+  for (size_t label = 0; label < on.size(); ++label)
+    on[label] = lowest[to.rowOf[label]];
+  // Equal rows and columns count as if they were looked at.
+  effort +=
+      effortPerNumber * (taken * static_cast<int64_t>(back.size() * on.size()) /
+                             static_cast<int64_t>(from.costs.size()) +
+                         static_cast<int64_t>(back.size()));
 }
 
 /// Every group takes its share of what it costs back into each edge to a group
@@ -170,9 +165,8 @@ void ShardingBound::pass(bool forwards) {
           now.messages[2 * link.edge + (link.isFirst ? 1 : 0)];
       for (size_t row = 0; row < sum.size(); ++row)
         back[row] -= shares[group] * sum[row];
-      passOn(link.isFirst ? table(link.edge) : turned(link.edge),
-             rows[2 * groups.edges[link.edge].table + (link.isFirst ? 0 : 1)],
-             back, on);
+      passOn(tables.side(link.edge, link.isFirst),
+             tables.side(link.edge, !link.isFirst), back, on);
       // A number that all messages of an edge share is moved back, so that the
       // messages stay small. One to a label without a permitted partner would
       // be huge, and leave no digits for the others.
@@ -207,7 +201,8 @@ double ShardingBound::measure(bool isPassedOn) const {
       for (double message : *side)
         magnitude += std::fabs(message);
     // What an edge passes on is all that it can, so nothing is left.
-    const std::vector<double> &least = rows[2 * groups.edges[edge].table].least;
+    const std::vector<double> &least =
+        tables.side(static_cast<int32_t>(edge), true).least;
     if (!isPassedOn)
       add(*std::min_element(least.begin(), least.end()));
   }
@@ -255,7 +250,8 @@ void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
   for (double before = best.bound; effort < end; before = best.bound) {
     for (int i = 0; i < 8; ++i)
       bothWays();
-    if (!keepBetter() || best.bound - before < 1e-4 * (above.value_or(2 * before) - before))
+    if (!keepBetter() ||
+        best.bound - before < 1e-4 * (above.value_or(2 * before) - before))
       break;
   }
   if (groups.rows.empty()) {
@@ -324,16 +320,39 @@ std::vector<int32_t> ShardingBound::decode() const {
   for (size_t i = 0; i < groups.groups.size(); ++i) {
     std::vector<double> sum = priced[i];
     for (const ShardingGroups::Link &link : groups.groups[i].links) {
+      if (size_t(link.other) > i) {
+        const std::vector<double> &message =
+            best.messages[2 * link.edge + (link.isFirst ? 0 : 1)];
+        for (size_t label = 0; label < sum.size(); ++label)
+          sum[label] += message[label];
+        continue;
+      }
       const double *row =
-          size_t(link.other) < i
-              ? (link.isFirst ? turned(link.edge) : table(link.edge)).data() +
-                    size_t(labels[link.other]) * sum.size()
-              : best.messages[2 * link.edge + (link.isFirst ? 0 : 1)].data();
+          tables.side(link.edge, !link.isFirst).row(labels[link.other]);
+      const std::vector<int32_t> &columnOf =
+          tables.side(link.edge, link.isFirst).rowOf;
       for (size_t label = 0; label < sum.size(); ++label)
-        sum[label] += row[label];
+        sum[label] += row[columnOf[label]];
     }
     labels.push_back(static_cast<int32_t>(
         std::min_element(sum.begin(), sum.end()) - sum.begin()));
   }
   return labels;
+}
+
+std::vector<std::vector<double>> ShardingBound::reducedCosts() const {
+  std::vector<std::vector<double>> reduced = pricedCosts(groups, best.prices);
+  for (size_t i = 0; i < reduced.size(); ++i) {
+    std::vector<double> &sum = reduced[i];
+    for (const ShardingGroups::Link &link : groups.groups[i].links) {
+      const std::vector<double> &message =
+          best.messages[2 * link.edge + (link.isFirst ? 0 : 1)];
+      for (size_t label = 0; label < sum.size(); ++label)
+        sum[label] += message[label];
+    }
+    const double least = *std::min_element(sum.begin(), sum.end());
+    for (double &cost : sum)
+      cost -= least;
+  }
+  return reduced;
 }

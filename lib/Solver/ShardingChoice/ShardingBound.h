@@ -11,7 +11,7 @@
 #ifndef TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGBOUND_H
 #define TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGBOUND_H
 
-#include "ShardingChoice/ShardingGroups.h"
+#include "ShardingChoice/ShardingTables.h"
 
 namespace tenon::solver {
 
@@ -32,6 +32,10 @@ public:
   /// before it, with prices and with messages from those behind it.
   std::vector<int32_t> decode() const;
 
+  /// Per group and label, what choices with it cost more than the bound, at
+  /// least.
+  std::vector<std::vector<double>> reducedCosts() const;
+
   /// Of an edge to its first and its second group, per label.
   const std::vector<double> &toFirst(int32_t edge) const {
     return best.messages[2 * edge];
@@ -40,13 +44,7 @@ public:
     return best.messages[2 * edge + 1];
   }
 
-  /// A table with a row per label of the first group, and turned.
-  const std::vector<double> &table(int32_t edge) const {
-    return tables[2 * groups.edges[edge].table];
-  }
-  const std::vector<double> &turned(int32_t edge) const {
-    return tables[2 * groups.edges[edge].table + 1];
-  }
+  const ShardingTables &edgeTables() const { return tables; }
 
 private:
   struct Point {
@@ -55,22 +53,12 @@ private:
     double bound = 0;
   };
 
-  /// What tells which numbers of a table need not be looked at.
-  struct Rows {
-    /// The least number of each row.
-    std::vector<double> least;
-    /// Where a table forbids most pairs, the columns that each row permits, and
-    /// where those of the next row begin.
-    std::vector<int32_t> columns;
-    std::vector<size_t> ends;
-  };
-
-  static Rows rowsOf(const std::vector<double> &table, size_t width);
   void setPrices(const std::vector<double> &prices);
   void addMessages(int32_t group, std::vector<double> &costs) const;
   void pass(bool forwards);
-  void passOn(const std::vector<double> &table, const Rows &rows,
+  void passOn(const ShardingTables::Side &from, const ShardingTables::Side &to,
               const std::vector<double> &back, std::vector<double> &on);
+  int64_t lowerColumns(const ShardingTables::Side &from);
   /// Of messages that no pass has changed yet, or after passes in both
   /// directions.
   double measure(bool isPassedOn) const;
@@ -78,16 +66,18 @@ private:
   std::vector<double> excess() const;
 
   const ShardingGroups &groups;
-  /// Those of the groups, and turned.
-  std::vector<std::vector<double>> tables;
-  /// Of `tables`.
-  std::vector<Rows> rows;
+  ShardingTables tables;
   /// How many numbers of tables were looked at.
   int64_t effort = 0;
   std::vector<double> shares;
   /// Per group and label, with prices.
   std::vector<std::vector<double>> costs;
   Point now, best;
+
+  /// Of the edge that is passed on: what each row keeps back and costs at
+  /// least, what each column costs, and the rows that may lower one.
+  std::vector<double> kept, least, lowest;
+  std::vector<int32_t> open;
 };
 
 } // namespace tenon::solver

@@ -144,7 +144,8 @@ ShardingSolution tenon::solver::solveSharding(const ShardingProblem &problem,
   ShardingBound bound(groups);
 
   // A first choice without a bound says how far the bound may be away.
-  ShardingSearch first(groups, bound, options.seed);
+  ShardingTwins twins(groups);
+  ShardingSearch first(groups, bound, twins, /*isGuided=*/false, options.seed);
   first.start(fewestBytes(groups));
   first.run(effort / 50);
   std::optional<double> above;
@@ -152,7 +153,10 @@ ShardingSolution tenon::solver::solveSharding(const ShardingProblem &problem,
     above = double(first.best()->cost);
   bound.improve(effort * 2 / 5, above);
 
-  ShardingSearch search(groups, bound, options.seed);
+  // With a limit, the search did worse on an instance of the contest when few
+  // labels were looked at.
+  ShardingSearch search(groups, bound, twins, groups.rows.empty(),
+                        options.seed);
   search.start(bound.decode());
   search.run(effort * 29 / 50);
   const std::optional<ShardingSearch::Choice> &best =

@@ -3,28 +3,30 @@
 #include "ShardingChoice/ShardingElimination.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 using namespace tenon::solver;
 
 /// The order in which groups are eliminated: always the one with the smallest
 /// table. Where even that is too large, one of the groups in it is left as it
 /// is, rather one with many neighbours; its number is taken away.
-std::vector<int32_t>
-ShardingElimination::order(const std::vector<int32_t> &region, int64_t largest,
-                           SplitRandom &random) {
-  const auto count = static_cast<int32_t>(region.size());
+std::vector<int32_t> ShardingElimination::order(const Region &region,
+                                                int64_t largest,
+                                                SplitRandom &random) {
+  const auto count = static_cast<int32_t>(region.groups.size());
   std::vector<std::vector<int32_t>> neighbours(count);
   for (int32_t member = 0; member < count; ++member) {
     std::vector<int32_t> &list = neighbours[member];
-    for (const ShardingGroups::Link &link : groups.groups[region[member]].links)
+    for (const ShardingGroups::Link &link :
+         groups.groups[region.groups[member]].links)
       if (numbers[link.other] >= 0)
         list.push_back(numbers[link.other]);
     std::sort(list.begin(), list.end());
   }
   auto measure = [&](int32_t member) {
-    double product = size(region, member);
+    auto product = double(size(region, member));
     for (int32_t other : neighbours[member])
-      product *= size(region, other);
+      product *= double(size(region, other));
     return product;
   };
   std::vector<double> sizes;
@@ -61,7 +63,7 @@ ShardingElimination::order(const std::vector<int32_t> &region, int64_t largest,
       std::vector<int32_t> candidates = neighbours[next];
       candidates.push_back(next);
       auto weight = [&](int32_t member) {
-        return neighbours[member].size() * size_t(size(region, member));
+        return neighbours[member].size() * size(region, member);
       };
       const auto choices = static_cast<int64_t>(candidates.size());
       removed = candidates[random.below(choices)];
@@ -70,7 +72,7 @@ ShardingElimination::order(const std::vector<int32_t> &region, int64_t largest,
             weight(other) > weight(removed))
           removed = other;
       remove(removed);
-      numbers[region[removed]] = -1;
+      numbers[region.groups[removed]] = leftOut;
     }
     for (int32_t other : neighbours[removed])
       sizes[other] = measure(other);
@@ -78,27 +80,80 @@ ShardingElimination::order(const std::vector<int32_t> &region, int64_t largest,
   return order;
 }
 
-/// Adds the costs of a group's labels, with edges to what stays as it is, and
-/// the tables of edges to others of the region.
-void ShardingElimination::addFactors(const std::vector<int32_t> &region,
-                                     int32_t member,
-                                     const std::vector<int32_t> &labels,
-                                     const std::vector<double> &costs) {
-  Factor own{{member}, costs, false};
-  for (const ShardingGroups::Link &link : groups.groups[region[member]].links) {
-    const int32_t other = numbers[link.other];
-    if (other < 0) {
+/// Sets what labels cost beside the tables within the region, and may keep of
+/// labels that these tables do not tell apart the cheapest one.
+void ShardingElimination::addOwnCosts(
+    Region &region, const std::vector<int32_t> &labels,
+    const std::vector<std::vector<double>> &costs) {
+  ownCosts.resize(region.groups.size());
+  for (size_t member = 0; member < region.groups.size(); ++member) {
+    const int32_t group = region.groups[member];
+    std::vector<int32_t> &kept = region.labels[member];
+    std::vector<double> &own = ownCosts[member];
+    own.clear();
+    for (int32_t label : kept)
+      own.push_back(costs[group][label]);
+    std::vector<uint64_t> rows(kept.size());
+    for (const ShardingGroups::Link &link : groups.groups[group].links) {
+      const ShardingTables::Side &side = tables.side(link.edge, link.isFirst);
+      if (numbers[link.other] >= 0) {
+        for (size_t i = 0; i < kept.size(); ++i)
+          rows[i] =
+              (rows[i] ^ uint64_t(side.rowOf[kept[i]] + 1)) * 1099511628211u;
+        continue;
+      }
       const double *row =
-          (link.isFirst ? tables.turned(link.edge) : tables.table(link.edge))
-              .data() +
-          size_t(labels[link.other]) * costs.size();
-      for (size_t label = 0; label < costs.size(); ++label)
-        own.costs[label] += row[label];
-    } else if (link.isFirst) {
+          tables.side(link.edge, !link.isFirst).row(labels[link.other]);
+      for (size_t i = 0; i < kept.size(); ++i)
+        own[i] += row[side.rowOf[kept[i]]];
+    }
+    if (!keepsDistinct)
+      continue;
+    std::unordered_map<uint64_t, size_t> cheapest;
+    size_t count = 0;
+    for (size_t i = 0; i < kept.size(); ++i) {
+      const auto [found, isNew] = cheapest.try_emplace(rows[i], count);
+      const size_t place = found->second;
+      if (isNew)
+        ++count;
+      else if (own[i] >= own[place])
+        continue;
+      kept[place] = kept[i];
+      own[place] = own[i];
+    }
+    kept.resize(count);
+    own.resize(count);
+  }
+}
+
+/// Adds the costs of a group's labels, with edges to what was left out, and the
+/// tables of edges to others of the region.
+void ShardingElimination::addFactors(const Region &region, int32_t member,
+                                     const std::vector<int32_t> &labels) {
+  const std::vector<int32_t> &kept = region.labels[member];
+  Factor own{{member}, ownCosts[member], false};
+  for (const ShardingGroups::Link &link :
+       groups.groups[region.groups[member]].links) {
+    const int32_t other = numbers[link.other];
+    const ShardingTables::Side &side = tables.side(link.edge, link.isFirst);
+    const ShardingTables::Side &opposite =
+        tables.side(link.edge, !link.isFirst);
+    if (other == leftOut) {
+      const double *row = opposite.row(labels[link.other]);
+      for (size_t i = 0; i < kept.size(); ++i)
+        own.costs[i] += row[side.rowOf[kept[i]]];
+    } else if (other >= 0 && link.isFirst) {
       const auto number = static_cast<int32_t>(factors.size());
       factorsOf[member].push_back(number);
       factorsOf[other].push_back(number);
-      factors.push_back({{member, other}, tables.table(link.edge), false});
+      Factor &factor = factors.emplace_back();
+      factor.scope = {member, other};
+      factor.costs.reserve(kept.size() * size(region, other));
+      for (int32_t label : kept) {
+        const double *row = side.row(label);
+        for (int32_t column : region.labels[other])
+          factor.costs.push_back(row[opposite.rowOf[column]]);
+      }
     }
   }
   factorsOf[member].push_back(static_cast<int32_t>(factors.size()));
@@ -106,17 +161,18 @@ void ShardingElimination::addFactors(const std::vector<int32_t> &region,
 }
 
 std::vector<ShardingElimination::Change>
-ShardingElimination::solve(const std::vector<int32_t> &region,
-                           const std::vector<int32_t> &labels,
+ShardingElimination::solve(Region region, const std::vector<int32_t> &labels,
                            const std::vector<std::vector<double>> &costs,
                            int64_t largest, SplitRandom &random) {
-  for (size_t i = 0; i < region.size(); ++i)
-    numbers[region[i]] = static_cast<int32_t>(i);
+  const size_t members = region.groups.size();
+  for (size_t i = 0; i < members; ++i)
+    numbers[region.groups[i]] = static_cast<int32_t>(i);
+  addOwnCosts(region, labels, costs);
   const std::vector<int32_t> eliminated = order(region, largest, random);
   factors.clear();
-  factorsOf.assign(region.size(), {});
+  factorsOf.assign(members, {});
   for (int32_t member : eliminated)
-    addFactors(region, member, labels, costs[region[member]]);
+    addFactors(region, member, labels);
 
   struct Step {
     int32_t member;
@@ -141,7 +197,7 @@ ShardingElimination::solve(const std::vector<int32_t> &region,
       extents.push_back(size(region, other));
       count *= extents.back();
     }
-    const auto labelCount = static_cast<size_t>(size(region, member));
+    const size_t labelCount = size(region, member);
     joint.assign(count * labelCount, 0);
     for (int32_t number : factorsOf[member]) {
       Factor &factor = factors[number];
@@ -201,17 +257,19 @@ ShardingElimination::solve(const std::vector<int32_t> &region,
       factors.push_back({step.scope, std::move(least), false});
     }
   }
-  for (int32_t group : region)
-    numbers[group] = -1;
+  for (int32_t group : region.groups)
+    numbers[group] = outside;
 
   std::vector<Change> changes;
-  std::vector<int32_t> chosen(region.size());
+  std::vector<int32_t> chosen(members);
   for (size_t i = steps.size(); i-- > 0;) {
+    const int32_t member = steps[i].member;
     size_t place = 0;
     for (int32_t other : steps[i].scope)
-      place = place * size(region, other) + chosen[other];
-    chosen[steps[i].member] = steps[i].best[place];
-    changes.push_back({region[steps[i].member], chosen[steps[i].member]});
+      place = place * size(region, other) + size_t(chosen[other]);
+    chosen[member] = steps[i].best[place];
+    changes.push_back(
+        {region.groups[member], region.labels[member][chosen[member]]});
   }
   return changes;
 }

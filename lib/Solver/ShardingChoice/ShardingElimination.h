@@ -12,24 +12,32 @@
 #ifndef TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGELIMINATION_H
 #define TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGELIMINATION_H
 
-#include "ShardingChoice/ShardingBound.h"
+#include "ShardingChoice/ShardingTables.h"
 #include "SplitRandom.h"
 
 namespace tenon::solver {
 
 class ShardingElimination {
 public:
-  ShardingElimination(const ShardingGroups &groups, const ShardingBound &tables)
-      : groups(groups), tables(tables), numbers(groups.groups.size(), -1) {}
+  /// `keepsDistinct`: labels that the tables within a region do not tell apart
+  /// are one.
+  ShardingElimination(const ShardingGroups &groups,
+                      const ShardingTables &tables, bool keepsDistinct)
+      : groups(groups), tables(tables), keepsDistinct(keepsDistinct),
+        numbers(groups.groups.size(), outside) {}
 
   struct Change {
     int32_t group = 0;
     int32_t label = 0;
   };
+  /// Some groups, and for each of them the labels that it may take.
+  struct Region {
+    std::vector<int32_t> groups;
+    std::vector<std::vector<int32_t>> labels;
+  };
   /// The best labels of a part of `region`; `costs` has those of labels per
   /// group of it. No table has more than `largest` numbers.
-  std::vector<Change> solve(const std::vector<int32_t> &region,
-                            const std::vector<int32_t> &labels,
+  std::vector<Change> solve(Region region, const std::vector<int32_t> &labels,
                             const std::vector<std::vector<double>> &costs,
                             int64_t largest, SplitRandom &random);
 
@@ -44,19 +52,25 @@ private:
     bool isUsed = false;
   };
 
-  std::vector<int32_t> order(const std::vector<int32_t> &region,
-                             int64_t largest, SplitRandom &random);
-  void addFactors(const std::vector<int32_t> &region, int32_t member,
-                  const std::vector<int32_t> &labels,
-                  const std::vector<double> &costs);
-  int32_t size(const std::vector<int32_t> &region, int32_t member) const {
-    return groups.groups[region[member]].size();
+  void addOwnCosts(Region &region, const std::vector<int32_t> &labels,
+                   const std::vector<std::vector<double>> &costs);
+  std::vector<int32_t> order(const Region &region, int64_t largest,
+                             SplitRandom &random);
+  void addFactors(const Region &region, int32_t member,
+                  const std::vector<int32_t> &labels);
+  static size_t size(const Region &region, int32_t member) {
+    return region.labels[member].size();
   }
 
   const ShardingGroups &groups;
-  const ShardingBound &tables;
-  /// Per group its number in the region, or -1.
+  const ShardingTables &tables;
+  bool keepsDistinct;
+  /// Instead of the number of a group in the region.
+  static constexpr int32_t outside = -1, leftOut = -2;
+  /// Per group its number in the region, or one of these.
   std::vector<int32_t> numbers;
+  /// Per number, what its labels cost with edges to groups outside.
+  std::vector<std::vector<double>> ownCosts;
   std::vector<Factor> factors;
   /// Per number in the region, the factors that it is in.
   std::vector<std::vector<int32_t>> factorsOf;

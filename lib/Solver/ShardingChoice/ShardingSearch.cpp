@@ -9,8 +9,11 @@
 using namespace tenon::solver;
 
 ShardingSearch::ShardingSearch(const ShardingGroups &groups,
-                               const ShardingBound &bound, uint64_t seed)
-    : groups(groups), bound(bound), random(seed), elimination(groups, bound),
+                               const ShardingBound &bound, ShardingTwins &twins,
+                               bool isGuided, uint64_t seed)
+    : groups(groups), bound(bound), twins(twins), isGuided(isGuided),
+      random(seed),
+      elimination(groups, bound.edgeTables(), /*keepsDistinct=*/isGuided),
       labelBefore(groups.groups.size(), -1), isIn(groups.groups.size()),
       priced(groups.groups.size()) {
   // Rows without a price get a small weight: they may have one if others do.
@@ -22,6 +25,15 @@ ShardingSearch::ShardingSearch(const ShardingGroups &groups,
   for (double price : bound.prices())
     weights.push_back(price + 0.01 * sum +
                       0.01 * std::max(1.0, std::fabs(bound.bound())) / most);
+  if (!isGuided)
+    return;
+  for (const std::vector<double> &costs : bound.reducedCosts()) {
+    std::vector<int32_t> &order = promising.emplace_back(costs.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+      return std::pair(costs[a], a) < std::pair(costs[b], b);
+    });
+  }
 }
 
 void ShardingSearch::start(const std::vector<int32_t> &from) {
@@ -151,6 +163,27 @@ std::vector<int32_t> ShardingSearch::drawRegion() {
   return region;
 }
 
+/// All labels, or few of each group: tables are far smaller then.
+std::vector<std::vector<int32_t>>
+ShardingSearch::drawLabels(const std::vector<int32_t> &region) {
+  const bool isNarrow = !promising.empty() && random.unit() < 0.6;
+  const size_t most = isNarrow ? size_t(4) << random.below(4) : SIZE_MAX;
+  std::vector<std::vector<int32_t>> drawn;
+  for (int32_t group : region) {
+    std::vector<int32_t> &list =
+        drawn.emplace_back(groups.groups[group].costs.size());
+    if (list.size() <= most) {
+      std::iota(list.begin(), list.end(), 0);
+      continue;
+    }
+    list.assign(promising[group].begin(),
+                promising[group].begin() + int64_t(most));
+    if (std::find(list.begin(), list.end(), labels[group]) == list.end())
+      list.push_back(labels[group]);
+  }
+  return drawn;
+}
+
 /// Prices of rows are the bound's, more or less, and higher where there is no
 /// room now; where there is much, they are lower.
 void ShardingSearch::priceRegion(const std::vector<int32_t> &region) {
@@ -184,6 +217,55 @@ void ShardingSearch::priceRegion(const std::vector<int32_t> &region) {
   }
 }
 
+/// Takes other labels if these cost at most so much more with what exceeds the
+/// limit, which `allowed` is asked for where labels differ. `undo` has those
+/// before.
+template <typename Allowed>
+bool ShardingSearch::take(
+    const std::vector<ShardingElimination::Change> &changes, Allowed allowed) {
+  const double before = double(cost) + pressure * excess;
+  undo.clear();
+  for (const auto &[group, label] : changes) {
+    if (labels[group] == label)
+      continue;
+    undo.push_back({group, labels[group]});
+    setLabel(group, label);
+  }
+  if (undo.empty())
+    return false;
+  const __int128 change = costChange();
+  if (double(cost + change) + pressure * excess > before + allowed()) {
+    for (const auto &[group, label] : undo)
+      setLabel(group, label);
+    return false;
+  }
+  cost += change;
+  keepIfCheapest();
+  return true;
+}
+
+/// What a step of a walk takes, about, in numbers of tables.
+static constexpr int64_t effortOfStep = 50;
+
+/// Labels of a region made it cheaper; its twins may become so, too.
+void ShardingSearch::repeatElsewhere(const std::vector<int32_t> &region) {
+  if (twins.like(region.front()).size() < 2)
+    return;
+  const ShardingTwins::Walk walk = twins.walk(region);
+  std::vector<ShardingElimination::Change> changes;
+  for (int32_t group : walk.groups)
+    changes.push_back({group, labels[group]});
+  for (int32_t twin : twins.like(region.front())) {
+    elimination.effort += effortOfStep * int64_t(changes.size());
+    const std::vector<int32_t> reached = twins.follow(walk, twin);
+    if (twin == region.front() || reached.empty())
+      continue;
+    for (size_t i = 0; i < reached.size(); ++i)
+      changes[i].group = reached[i];
+    take(changes, [] { return 0.0; });
+  }
+}
+
 /// Of the bound.
 static constexpr double closeEnough = 1e-6;
 
@@ -202,33 +284,22 @@ void ShardingSearch::run(int64_t effort) {
             bound.bound() + std::max(0.99, closeEnough * bound.bound()))
       return;
     elimination.effort += besides;
-    const std::vector<int32_t> region = drawRegion();
-    priceRegion(region);
+    ShardingElimination::Region region;
+    region.groups = drawRegion();
+    region.labels = drawLabels(region.groups);
+    priceRegion(region.groups);
     // Large tables find more, small ones are looked at sooner.
     const int64_t largest = int64_t(1000) << random.below(9);
     const double before = double(cost) + pressure * excess;
-    undo.clear();
-    for (const auto &[group, label] :
-         elimination.solve(region, labels, priced, largest, random)) {
-      if (labels[group] == label)
-        continue;
-      undo.push_back({group, labels[group]});
-      setLabel(group, label);
-    }
-    if (!undo.empty()) {
-      const __int128 change = costChange();
-      const double after = double(cost + change) + pressure * excess;
+    auto allowed = [&] {
       const double heat = 1 - double(spent) / double(effort);
-      const double allowed = 0.002 * std::fabs(bound.bound()) * heat * heat *
-                             random.unit() * random.unit();
-      if (after > before + allowed) {
-        for (const auto &[group, label] : undo)
-          setLabel(group, label);
-      } else {
-        cost += change;
-        keepIfCheapest();
-      }
-    }
+      return 0.002 * std::fabs(bound.bound()) * heat * heat * random.unit() *
+             random.unit();
+    };
+    if (take(elimination.solve(region, labels, priced, largest, random),
+             allowed) &&
+        isGuided && double(cost) + pressure * excess < before)
+      repeatElsewhere(region.groups);
     ++(fits() ? fitting : exceeding);
     if (fitting + exceeding == 60) {
       if (fitting == 0)
