@@ -11,15 +11,22 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
 
 using namespace mlir;
 
 namespace tenon::codegen {
 
 namespace {
+
+/// All banks.
+constexpr int64_t alignmentOfShared = 128;
 
 class JointKernel {
 public:
@@ -44,6 +51,7 @@ public:
       first += count;
     }
     builder.setInsertionPointToEnd(body);
+    findSharedMemory(module);
   }
 
   func::FuncOp emit() {
@@ -57,6 +65,7 @@ public:
     Value block = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
     emitFrom(0, block);
     func::ReturnOp::create(builder, loc);
+    useOneSharedMemory();
     return function;
   }
 
@@ -80,6 +89,12 @@ private:
                                  number, integer(limit));
   }
 
+  /// Where in a block's shared memory each piece of a kernel's begins. A block
+  /// runs one kernel, so that of all of them begins at the same place.
+  void findSharedMemory(ModuleOp module);
+  /// Lets what was cloned take its pieces from there.
+  void useOneSharedMemory();
+
   /// The runs of the kernels from number `first` on, whose blocks count from 0.
   void emitFrom(size_t first, Value block);
   void emitRuns(func::FuncOp kernel, ArrayRef<ValueRange> runs, Value block);
@@ -97,7 +112,91 @@ private:
   int64_t threads = 1;
   /// Per kernel, what each of its runs is given.
   llvm::MapVector<func::FuncOp, SmallVector<ValueRange>> operandsOf;
+  int64_t sharedBytes = 0;
+  llvm::StringMap<int64_t> placeInShared; // by symbol
 };
+
+/// The piece of shared memory that an operation takes the address of; nothing
+/// for other operations.
+std::optional<StringRef> sharedMemoryOf(Operation *op) {
+  constexpr auto shared = int64_t(NVVM::NVVMMemorySpace::Shared);
+  if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
+    auto space = dyn_cast_or_null<IntegerAttr>(get.getType().getMemorySpace());
+    if (space && space.getInt() == shared)
+      return get.getName();
+  }
+  if (auto get = dyn_cast<LLVM::AddressOfOp>(op))
+    if (cast<LLVM::LLVMPointerType>(get.getType()).getAddressSpace() == shared)
+      return get.getGlobalName();
+  return std::nullopt;
+}
+
+int64_t bytesOfShared(ModuleOp module, StringRef symbol) {
+  Operation *global = module.lookupSymbol(symbol);
+  if (auto buffer = dyn_cast<memref::GlobalOp>(global))
+    return buffer.getType().getNumElements() *
+           llvm::divideCeil(buffer.getType().getElementTypeBitWidth(), 8);
+  // Of bytes (SharedTiles.cpp).
+  return cast<LLVM::LLVMArrayType>(cast<LLVM::GlobalOp>(global).getType())
+      .getNumElements();
+}
+
+void JointKernel::findSharedMemory(ModuleOp module) {
+  for (auto &[kernel, runs] : operandsOf) {
+    int64_t bytes = 0;
+    func::FuncOp(kernel).walk([&](Operation *op) {
+      std::optional<StringRef> symbol = sharedMemoryOf(op);
+      if (!symbol || !placeInShared.try_emplace(*symbol, bytes).second)
+        return;
+      bytes += int64_t(
+          llvm::alignTo(bytesOfShared(module, *symbol), alignmentOfShared));
+    });
+    sharedBytes = std::max(sharedBytes, bytes);
+  }
+}
+
+void JointKernel::useOneSharedMemory() {
+  if (sharedBytes == 0)
+    return;
+  Type byte = builder.getI8Type();
+  auto type = MemRefType::get(
+      {sharedBytes}, byte, MemRefLayoutAttrInterface(),
+      builder.getI64IntegerAttr(int64_t(NVVM::NVVMMemorySpace::Shared)));
+  const std::string name = (function.getName() + ".shared").str();
+  builder.setInsertionPoint(function);
+  memref::GlobalOp::create(builder, loc, name, builder.getStringAttr("private"),
+                           type, builder.getUnitAttr(), /*constant=*/false,
+                           builder.getI64IntegerAttr(alignmentOfShared));
+  builder.setInsertionPointToStart(&function.front());
+  Value all = memref::GetGlobalOp::create(builder, loc, type, name);
+  SmallVector<Operation *> replaced;
+  function.walk([&](Operation *op) {
+    if (std::optional<StringRef> symbol = sharedMemoryOf(op);
+        symbol && placeInShared.contains(*symbol))
+      replaced.push_back(op);
+  });
+  for (Operation *op : replaced) {
+    builder.setInsertionPoint(op);
+    Value place = arith::ConstantOp::create(
+        builder, loc,
+        builder.getIndexAttr(placeInShared.at(*sharedMemoryOf(op))));
+    Value piece;
+    if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
+      piece = memref::ViewOp::create(builder, loc, get.getType(), all, place,
+                                     ValueRange());
+    } else {
+      Value begin =
+          memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, all);
+      Value address = arith::IndexCastOp::create(
+          builder, loc, builder.getI64Type(),
+          arith::AddIOp::create(builder, loc, begin, place).getResult());
+      piece = LLVM::IntToPtrOp::create(builder, loc, op->getResult(0).getType(),
+                                       address);
+    }
+    op->getResult(0).replaceAllUsesWith(piece);
+    op->erase();
+  }
+}
 
 void JointKernel::emitFrom(size_t first, Value block) {
   auto &[kernel, runs] = operandsOf.begin()[first];

@@ -10,6 +10,8 @@
 //   blocks 4 to 7   a, given those of the third
 //   blocks 8, 9     b, given those of the second
 //
+// A block has as much shared memory as the kernel that has most.
+//
 // A run whose blocks have fewer threads than those of others must have threads
 // that are apart (LaunchShape); then a block does what several of its blocks
 // do.

@@ -23,9 +23,9 @@ namespace tenon::codegen {
 /// not depend on how its warps are dealt out to them.
 static constexpr int64_t fewBlocks = 128;
 
-/// Each block of a launch has the shared memory of all its kernels. With so
-/// much of it for a thread a multiprocessor still has room for 3 to 7 blocks of
-/// 256 threads, about as many as there are registers for.
+/// Each block of a launch has the shared memory of the kernel that has most.
+/// With so much of it for a thread a multiprocessor still has room for 3 to 7
+/// blocks of 256 threads, about as many as there are registers for.
 static constexpr int64_t mostSharedBytesPerThread = 128;
 
 JointLaunches::JointLaunches(
@@ -101,18 +101,16 @@ bool JointLaunches::fits(const Invocation &next) const {
     if (!fit(other, kernel))
       return false;
     threads = std::max(threads, other.threads);
-    if (distinct.insert(each.kernel).second)
-      shared += other.sharedBytes;
+    shared = std::max(shared, other.sharedBytes);
+    distinct.insert(each.kernel);
     for (const Touched &a : each.touched)
       for (const Touched &b : next.touched)
         if ((a.isWritten || b.isWritten) && a.segment == b.segment &&
             a.begin < b.end && b.begin < a.end)
           return false;
   }
-  const int64_t mostShared =
-      std::min(mostSharedBytesPerThread * threads, mostStaticSharedBytes);
   return addresses <= target::mostJointAddresses &&
-         (distinct.size() == 1 || shared <= mostShared);
+         (distinct.size() == 1 || shared <= mostSharedBytesPerThread * threads);
 }
 
 void JointLaunches::finish() {

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EmulatedKernel.h"
+
 #include "tenon/Codegen/GPU/EmitPtx.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
@@ -14,7 +16,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace mlir;
 using namespace tenon;
@@ -34,13 +38,14 @@ protected:
   }
 
   PtxModule emit(StringRef text, StringRef gpu = "sm_90",
-                 Subnormals subnormals = Subnormals::flush) {
+                 Subnormals subnormals = Subnormals::flush,
+                 ArrayRef<JointKernels> joints = {}) {
     source = parseSourceString<ModuleOp>(text, &context);
     if (!source)
       return {};
     SmallVector<func::FuncOp> kernels(source->getOps<func::FuncOp>());
-    auto module =
-        emitPtx(kernels, {target::gpuArchitectureNamed(gpu), subnormals});
+    auto module = emitPtx(
+        kernels, {target::gpuArchitectureNamed(gpu), subnormals}, joints);
     return succeeded(module) ? *module : PtxModule();
   }
   static size_t count(const std::string &text, StringRef what) {
@@ -127,6 +132,84 @@ TEST_F(EmitPtx, NumbersOfTheProgramStandInOnePlace) {
   EXPECT_EQ(count(text, "inline asm"), 0u) << text;
   text.replace(text.find(number), number.size(), "0f7149F2CA");
   EXPECT_EQ(textWith("1.000000e+30"), text);
+}
+
+/// A row in the registers of a warp, whose sum goes through shared memory, and
+/// sums of columns, which lie there: two kernels that have nothing in common.
+constexpr StringLiteral rowsAndColumns = R"(
+  func.func private @rows(%x: tensor<20x1280xf32>) -> tensor<20x1280xf32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<20x1280xf32>, tensor<f32>) -> tensor<20xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<20xf32>) -> tensor<20x1280xf32>
+    %2 = stablehlo.subtract %x, %1 : tensor<20x1280xf32>
+    return %2 : tensor<20x1280xf32>
+  }
+  func.func private @columns(%x: tensor<16384x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.multiply %x, %x : tensor<16384x8xf32>
+    %1 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16384x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %2 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16384x8xf32>, tensor<f32>) -> tensor<8xf32>
+    return %1, %2 : tensor<8xf32>, tensor<8xf32>
+  })";
+
+/// Of the module's text, how many bytes of shared memory each variable has.
+std::map<std::string, int64_t> sharedIn(StringRef text) {
+  std::map<std::string, int64_t> bytes;
+  for (size_t at = 0; (at = text.find(".shared .align", at)) != StringRef::npos;
+       ++at) {
+    StringRef declared = text.drop_front(at).split(';').first;
+    auto [name, size] = declared.rsplit(' ').second.split('[');
+    int64_t count = 0;
+    EXPECT_FALSE(size.split(']').first.getAsInteger(10, count))
+        << declared.str();
+    bytes[name.str()] = count;
+  }
+  return bytes;
+}
+
+/// That kernel alone on the emulated GPU, with these values of its parameters.
+std::vector<Bytes> runOne(PtxModule module, size_t kernel,
+                          const std::vector<Bytes> &values) {
+  module.kernels = {module.kernels[kernel]};
+  EmulatedRun run = runEmulated(module, values, values.size());
+  EXPECT_EQ(run.error, "");
+  return run.values;
+}
+
+Bytes bytesOf(const Array<float> &numbers) {
+  Bytes bytes(numbers.size() * sizeof(float));
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+TEST_F(EmitPtx, KernelsOfALaunchHaveOneSharedMemory) {
+  const PtxModule module =
+      emit(rowsAndColumns, "sm_90", Subnormals::flush, JointKernels{1, 0, 1});
+  ASSERT_EQ(complaint, "");
+  ASSERT_EQ(module.kernels.size(), 3u);
+  int64_t ofRows = 0, ofColumns = 0, joint = 0;
+  for (auto &[name, bytes] : sharedIn(module.text))
+    (StringRef(name).contains("joint")      ? joint
+     : StringRef(name).contains("kernel_0") ? ofRows
+                                            : ofColumns) += bytes;
+  EXPECT_GT(std::min(ofRows, ofColumns), 0) << module.text;
+  EXPECT_EQ(joint, std::max(ofRows, ofColumns)) << module.text;
+
+  const Bytes few(8 * sizeof(float));
+  std::vector<Bytes> rows = {bytesOf(someNumbers(20 * 1280)),
+                             Bytes(20 * 1280 * sizeof(float))},
+                     columns = {bytesOf(someNumbers(16384 * 8)), few, few},
+                     others = {bytesOf(someNumbers(16384 * 8, 0, 1, 2)), few,
+                               few},
+                     all;
+  for (const auto *each : {&columns, &rows, &others})
+    all.insert(all.end(), each->begin(), each->end());
+  std::vector<Bytes> expected;
+  for (const std::vector<Bytes> &each :
+       {runOne(module, 1, columns), runOne(module, 0, rows),
+        runOne(module, 1, others)})
+    expected.insert(expected.end(), each.begin(), each.end());
+  EXPECT_EQ(runOne(module, 2, all), expected);
 }
 
 TEST_F(EmitPtx, RefusesFunctionsOfDouble) {

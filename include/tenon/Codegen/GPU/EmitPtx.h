@@ -48,9 +48,9 @@ struct PtxKernel {
 
 /// Several runs of kernels, not necessarily different ones, that one launch
 /// does side by side: the number of the kernel of each. None reads or
-/// overwrites what another one writes. All have equally many threads in a
-/// block, none needs scratch memory, and at most one of the kernels has shared
-/// memory.
+/// overwrites what another one writes, and none needs scratch memory. Kernels
+/// of fewer threads in a block than others have threads that are apart
+/// (LaunchShape).
 using JointKernels = llvm::SmallVector<unsigned>;
 
 struct PtxModule {
