@@ -66,19 +66,24 @@ bool areNarrow(const AttentionProblem &p) {
   return paddedFeatures(p.features) + paddedFeatures(p.valueFeatures) <= 128;
 }
 
+/// Warps of a block with one strip of rows each.
+constexpr BlockShape oneStrip = {4, 1, 32};
+
 /// How a block's shared memory is laid out: two tiles of its rows, then twice
 /// two tiles of columns and the statistics of these.
 struct GradientTiles : BlockShape {
   int64_t width, valueWidth, bytesOfStatistics;
 
-  GradientTiles(const AttentionProblem &p, int64_t statistics)
+  /// Of the shape, or of a smaller one where that takes too much memory.
+  GradientTiles(const AttentionProblem &p, int64_t statistics,
+                const BlockShape &largest)
       : width(paddedFeatures(p.features)),
         valueWidth(paddedFeatures(p.valueFeatures)),
         bytesOfStatistics(4 * statistics) {
     // Shared memory whose extent is known to the assembler.
     constexpr int64_t mostBytes = 48 * 1024;
     for (BlockShape shape :
-         {BlockShape{4, 1, 32}, BlockShape{4, 1, 16}, BlockShape{3, 1, 16}}) {
+         {largest, BlockShape{4, 1, 16}, BlockShape{3, 1, 16}}) {
       static_cast<BlockShape &>(*this) = shape;
       if (bytes() <= mostBytes)
         break;
@@ -185,7 +190,7 @@ public:
   }
 
   static GradientTiles layoutOf(const KernelSource &source) {
-    return {AttentionProblem(gradientOf(source)), /*statistics=*/0};
+    return {AttentionProblem(gradientOf(source)), /*statistics=*/0, oneStrip};
   }
 
 private:
@@ -238,7 +243,7 @@ public:
                               layoutOf(source)) {
     // So many threads hide latencies; the gradient of queries, which sums
     // weights as well, has no registers for them.
-    setBlocksAtOnce(areNarrow(problem) ? 3 : 1);
+    setBlocksAtOnce(!areNarrow(problem) ? 1 : layout.strips > 1 ? 4 : 3);
     SmallVector<int64_t> own = batchExtents(/*areShared=*/false);
     Indices place = algebra.delinearize(
         block, {elementCount(own), layout.blocksOf(problem.keys)});
@@ -247,7 +252,11 @@ public:
 
   static GradientTiles layoutOf(const KernelSource &source) {
     const AttentionProblem problem(gradientOf(source));
-    return {problem, statisticsOfQuery(arePlain(problem))};
+    // What is loaded of the columns then serves twice as many rows.
+    const bool hasRegisters =
+        areNarrow(problem) && arePlain(problem) && !problem.factor;
+    return {problem, statisticsOfQuery(arePlain(problem)),
+            hasRegisters ? BlockShape{2, 2, 32} : oneStrip};
   }
 
 private:
