@@ -29,6 +29,11 @@ BUILD = Path(os.environ.get("TENON_BUILD", compare.ROOT / "build/dev")).resolve(
 # Features of this processor, by Linux' names.
 PROCESSOR = frozenset(next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")).split())
 
+# Whether some code for this processor multiplies numbers of bf16, and the options for it. Where only vectors do, the compiler is told of a
+# processor that is quick with them: Intel's are not, so a step stays f32 there by itself.
+HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
+IN_BF16 = ["--cpu=x86-64-v4+avx512bf16"] if HAS_BF16 and "amx_bf16" not in PROCESSOR else []
+
 # No run of the tool on these inputs comes near it; a hang is a failure, not a wait.
 SECONDS = 120
 

@@ -16,10 +16,9 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import PROCESSOR, succeed
+from conftest import HAS_BF16, IN_BF16, succeed
 from safetensors.numpy import load_file, save_file
 
-HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
 # What rounding to the narrow format of a policy changes at most, as a share of the number.
 UNIT = {"f32": 0.0, "bf16": 2.0**-8, "bf16-state": 2.0**-8, "f16": 2.0**-11}
 POLICIES = list(UNIT)
@@ -262,7 +261,7 @@ def run_once(case: Case, inputs: Arrays, policy: str, scratch: Path, steps: int 
 
     text.write_text(jax.jit(function, donate_argnums=case.state, keep_unused=True).lower(*inputs).as_text())
     roles.write_text(json.dumps({f"arg{i}": {"role": ROLES[i], "result": k} for k, i in enumerate(case.state)}))
-    succeed("compile", text, f"--precision={policy}", f"--roles={roles}", "--report", report, "-o", program)
+    succeed("compile", text, *IN_BF16, f"--precision={policy}", f"--roles={roles}", "--report", report, "-o", program)
     if policy != "f32":
         lowered = next(stage for stage in json.loads(report.read_text())["stages"] if stage["stage"] == "precision")
         # In f16 nothing of this is quicker on processors: what stays of the policy is that losses are scaled and steps skipped.

@@ -13,12 +13,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 import random_steps
-from conftest import BUILD, PROCESSOR, Step, Steps, compiled, refused, smallest_budget, succeed
+from conftest import BUILD, HAS_BF16, IN_BF16, PROCESSOR, Step, Steps, compiled, refused, smallest_budget, succeed
 from safetensors.numpy import load_file, save_file
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["01_mlp", "04_chargpt", "08_lstm"]
-HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
+# Those that the library can be asked about here.
+SETS = {"x86-64-v4": "avx512f", "x86-64-v4+avx512bf16": "avx512_bf16", "x86-64-v4+amxbf16": "amx_bf16"}
+CPUS = [cpu for cpu, feature in SETS.items() if feature in PROCESSOR]
 
 
 def run(program: Path, inputs: Path, scratch: Path, *options: object, steps: int = 1) -> tuple[list[float], dict[str, np.ndarray]]:
@@ -40,10 +42,10 @@ def deviation(values: dict[str, np.ndarray], expected: dict[str, np.ndarray], of
 def lowering(name: str, folder: Path) -> tuple[str, ...]:
     """Options for bf16. The small recurrent step, which is predicted to be quicker in f32, needs a policy that permits its products."""
     if name != "08_lstm":
-        return ("--precision=bf16",)
+        return ("--precision=bf16", *IN_BF16)
     policy = folder / "permitting.json"
     policy.write_text('{"operations": {"stablehlo.dot_general": "bf16"}}')
-    return "--precision=bf16", f"--precision-policy={policy}"
+    return "--precision=bf16", f"--precision-policy={policy}", *IN_BF16
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -180,11 +182,11 @@ def test_bias_in_the_call(tmp_path: Path) -> None:
     save_file({name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}, inputs)
     calls = [
         line
-        for line in compiled(step, "--precision=bf16", "--compile-to=group").output.read_text().splitlines()
+        for line in compiled(step, "--precision=bf16", *IN_BF16, "--compile-to=group").output.read_text().splitlines()
         if re.search(r"step\.group +library", line)
     ]
     assert [('epilogue = "bias"' in call, 'result = "bf16"' in call) for call in calls] == [(True, True), (False, False)]
-    program, apart = (compiled(step, "--precision=bf16", *options).output for options in ((), ("--fuse=false",)))
+    program, apart = (compiled(step, "--precision=bf16", *IN_BF16, *options).output for options in ((), ("--fuse=false",)))
     results = [run(made, inputs, tmp_path, *options)[1] for made, options in ((program, ()), (program, ("--threads=1",)), (apart, ()))]
     for name, values in results[0].items():
         assert all(np.array_equal(other[name], values) for other in results[1:])
@@ -315,7 +317,8 @@ def test_policy(steps: Steps, tmp_path: Path) -> None:
     def formats(policy: dict) -> dict:
         path.write_text(json.dumps(policy))
         report = tmp_path / "report.json"
-        succeed("compile", step.text, "--precision=bf16", f"--precision-policy={path}", "--report", report, "-o", tmp_path / "x.tenon")
+        options = ["--precision=bf16", f"--precision-policy={path}", *IN_BF16]
+        succeed("compile", step.text, *options, "--report", report, "-o", tmp_path / "x.tenon")
         return next(stage for stage in json.loads(report.read_text())["stages"] if stage["stage"] == "precision")
 
     none = formats({"operations": {"stablehlo.*": "f32"}})
@@ -373,7 +376,7 @@ def check_same_bits(step: Step, option: str, hidden: int, scratch: Path) -> tupl
     return expected, held
 
 
-@pytest.mark.parametrize("cpu", ["x86-64-v4", "x86-64-v4+avx512bf16", "x86-64-v4+amxbf16"])
+@pytest.mark.parametrize("cpu", CPUS)
 @pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "08_lstm", "10_vit_tiny"])
 def test_predicted_as_grouped(steps: Steps, name: str, cpu: str) -> None:
     """The seconds for which formats were chosen are those of the kernels that the step has, before some of them become one."""
@@ -405,7 +408,7 @@ def test_few_channels(tmp_path: Path) -> None:
     for word, meant in CONVOLUTION.items():
         text = text.replace(word, meant)
     source.write_text(text)
-    stages = compiled(source, "--precision=bf16", "--cpu=x86-64-v4+amxbf16", "--compile-to=group").stages
+    stages = compiled(source, "--precision=bf16", f"--cpu={CPUS[-1]}", "--compile-to=group").stages
     assert stages["precision"]["narrow_products"] == 2
     assert stages["precision"]["predicted_seconds"] == pytest.approx(stages["group"]["predicted_seconds"], rel=0.01)
 
@@ -425,7 +428,7 @@ def test_never_predicted_slower(models: Steps, name: str, target: str) -> None:
 
 def test_inspect(steps: Steps) -> None:
     """`tenon inspect --precision` lists every value and product with its format and the reason."""
-    said = succeed("inspect", "--precision", steps["01_mlp"].text)
+    said = succeed("inspect", "--precision", steps["01_mlp"].text, *IN_BF16)
     assert "policy: bf16" in said and "an argument has the type that users see" in said
     assert "kernels only cast" in said and "predicted" in said
     assert ("bf16            0 product" in said) == HAS_BF16
@@ -518,7 +521,7 @@ def test_holding_changes_no_number(steps: Steps, name: str, tmp_path: Path) -> N
 def test_held_parameters(steps: Steps, name: str, tmp_path: Path) -> None:
     """A state of the f32 step loads into the lowered one and comes back bit for bit; the lowered one needs less memory."""
     step = steps[name]
-    lowered = compiled(step.text, "--precision=bf16")
+    lowered = compiled(step.text, "--precision=bf16", *IN_BF16)
     assert lowered.stages["precision"]["held_in_parts"]
     first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
     run(step.compiled, step.inputs, tmp_path, "--save", first, steps=2)
@@ -541,7 +544,7 @@ def test_held_batch(steps: Steps, name: str, tmp_path: Path) -> None:
     import tenon
 
     step = steps[name]
-    lowered = compiled(step.text, "--precision=bf16")
+    lowered = compiled(step.text, "--precision=bf16", *IN_BF16)
     held = lowered.stages["precision"]["batches_held_narrow"]
     assert len(held) == 1
     program = tenon.load(lowered.output)

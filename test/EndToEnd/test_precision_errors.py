@@ -9,11 +9,9 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import PROCESSOR, Steps, compiled, refused, succeed
+from conftest import HAS_BF16, IN_BF16, Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
 from test_precision import lowering
-
-HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Line:
 
 def errors(source: Path, *options: object) -> tuple[dict[str, Line], str]:
     """What `tenon plan --error` says of each gradient and result, and the whole text."""
-    said = succeed("plan", "--error", source, *options)
+    said = succeed("plan", "--error", source, *dict.fromkeys([*IN_BF16, *options]))
     number = r"(exact|-|-?inf|-?[\d.]+)"
     rows = re.findall(rf"^ *(\w+) +{number} +{number} +([\d.]+) %  (.*?) +((?:gradient|result) .*)$", said, re.MULTILINE)
     assert rows, said

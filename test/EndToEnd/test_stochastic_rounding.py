@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Steps, compiled, refused, succeed
+from conftest import IN_BF16, Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
 from test_precision import check_same_bits, deviation, passed, run, segments
 
@@ -134,7 +134,7 @@ def test_small_updates_move_the_mean(start: float, by: float, tmp_path: Path) ->
 def test_trains_like_f32(steps: Steps, name: str, tmp_path: Path) -> None:
     """The losses of ten steps are those of f32 up to the digits of bf16; users see f32; the state takes half the bytes."""
     step = steps[name]
-    lowered = compiled(step.text, "--precision=bf16-state")
+    lowered = compiled(step.text, "--precision=bf16-state", *IN_BF16)
     succeed("verify", lowered.output)
     assert lowered.stages["precision"]["held_in_bf16"] and not lowered.stages["precision"]["held_in_parts"]
     wide, expected = run(step.compiled, step.inputs, tmp_path, steps=10)
