@@ -43,8 +43,8 @@ constexpr size_t mostWays = 64;
 /// Axes whose orders along one dimension are all tried.
 constexpr size_t mostOrderedAxes = 2;
 /// How long to search, in million numbers of tables that are looked at: so many
-/// times each number of the problem, within bounds, but never at fewer than four
-/// times all of them.
+/// times each number of the problem, within bounds, but never at fewer than half
+/// of them.
 constexpr int64_t sweeps = 20'000, leastEffort = 20, mostEffort = 1000;
 /// So many times as long where that finds nothing within a limit, or nothing
 /// near the bound.
@@ -878,7 +878,7 @@ private:
       numbers += int64_t(choice.problem.tables[edge.table].size());
     const int64_t wanted = numbers * sweeps / 1'000'000;
     options.effort = std::max(std::clamp(wanted, leastEffort, mostEffort),
-                              numbers / 250'000);
+                              numbers / 2'000'000);
     choice.solution = solver::solveSharding(choice.problem, options);
     const int64_t least = leastPeak();
     // The least is long for a small problem.

@@ -72,7 +72,7 @@ lower(const double *row, double kept, double *columns, size_t count) {
 
 /// Without a limit, so many passes are made whatever they take: that time grows
 /// with the problem alone.
-static constexpr int leastPasses = 32;
+static constexpr int leastPasses = 24;
 
 /// A label that costs so many bounds is in no choice worth having.
 static constexpr double mostOfBound = 64;
