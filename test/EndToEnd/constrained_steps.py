@@ -80,13 +80,19 @@ STEPS: dict[str, tuple[Callable[..., Any], dict[str, tuple[int, ...]], tuple[int
 }
 
 
+def start_values(shapes: dict[str, tuple[int, ...]], *batch: tuple[int, ...]) -> tuple[Arrays, np.ndarray, np.ndarray]:
+    """Parameters and a batch of these shapes."""
+    random = np.random.default_rng(0)
+    params = {key: random.normal(size=shape, scale=0.5).astype(np.float32) for key, shape in shapes.items()}
+    x, y = (random.normal(size=shape).astype(np.float32) for shape in batch)
+    return params, x, y
+
+
 def main() -> None:
     """Writes all files."""
     folder = Path(sys.argv[1])
     for name, (step, shapes, *batch) in STEPS.items():
-        random = np.random.default_rng(0)
-        params = {key: random.normal(size=shape, scale=0.5).astype(np.float32) for key, shape in shapes.items()}
-        x, y = (random.normal(size=shape).astype(np.float32) for shape in batch)
+        params, x, y = start_values(shapes, *batch)
         values = jax.tree.leaves((params, x, y))
         save_file({f"arg{i}": value for i, value in enumerate(values)}, folder / f"{name}.inputs")
         plain = {key: jnp.asarray(value) for key, value in params.items()}

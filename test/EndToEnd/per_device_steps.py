@@ -6,25 +6,20 @@ devices when it starts.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
-os.environ["JAX_PLATFORMS"] = "cpu"
+# Asks for four devices before JAX starts.
+from constrained_steps import MESH, Arrays, start_values  # isort: skip
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import export, lax
-from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from safetensors.numpy import save_file
-
-MESH = jax.make_mesh((2, 2), ("data", "model"), axis_types=(AxisType.Auto, AxisType.Auto))
-Arrays = dict[str, Any]
 
 
 def per_device(
@@ -169,9 +164,7 @@ def main() -> None:
     """Writes all files."""
     folder = Path(sys.argv[1])
     for name, (step, shapes, *batch) in STEPS.items():
-        random = np.random.default_rng(0)
-        params = {key: random.normal(size=shape, scale=0.5).astype(np.float32) for key, shape in shapes.items()}
-        x, y = (random.normal(size=shape).astype(np.float32) for shape in batch)
+        params, x, y = start_values(shapes, *batch)
         values = jax.tree.leaves((params, x, y))
         (folder / f"{name}.mlir").write_text(str(export.export(jax.jit(step))(params, x, y).mlir_module()))
         save_file({f"arg{at}": np.asarray(value) for at, value in enumerate(values)}, folder / f"{name}.inputs")
