@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenon
-from conftest import BUILD, PROCESSOR, refused, run, succeed
+from conftest import BUILD, HAS_BF16, IN_BF16, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 from test_watching import read_events
 
@@ -341,6 +341,7 @@ def test_state_in_another_form_is_read_as_it_is_held(precision: str, held: str, 
     options = [f"--precision={precision}", f"--precision-policy={tmp_path / 'policy.json'}", "--verify-forms"]
     options += ["--target=sm_90", "--no-cubins", "--no-libraries"] * (target == "gpu")
     options += ["--mesh=data=2,model=2"] * (target == "ranks")
+    options += IN_BF16 * (target != "gpu")
     driver = [f"--cuda-driver={BUILD / 'lib' / 'libtenon-emulated-cuda.so'}"] * (target == "gpu")
     driver += ["--ranks=4"] * (target == "ranks")
     entry = ("--entry", f"eval={tmp_path / 'eval.mlir'}", f"--report={tmp_path / 'report.json'}")
@@ -348,7 +349,7 @@ def test_state_in_another_form_is_read_as_it_is_held(precision: str, held: str, 
     succeed("compile", tmp_path / "step.mlir", "-o", tmp_path / "step.tenon", *options)
     stages = {stage["stage"]: stage for stage in json.loads((tmp_path / "report.json").read_text())["stages"]}
     # A processor without products of bf16 has no use for the parts.
-    if held and (target == "gpu" or precision == "bf16-state" or PROCESSOR & {"avx512_bf16", "amx_bf16"}):
+    if held and (target == "gpu" or precision == "bf16-state" or HAS_BF16):
         assert "params.w" in stages["precision"][held]
     assert "'eval' writes none" in succeed("verify", tmp_path / "both.tenon")
     for name in ("both", "step"):
