@@ -7,7 +7,6 @@
 #include "DeviceAxes.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using namespace tenon;

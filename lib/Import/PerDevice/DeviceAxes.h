@@ -13,6 +13,8 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 
+#include "llvm/ADT/bit.h"
+
 #include <optional>
 
 namespace tenon::importer {
@@ -27,6 +29,10 @@ using AxisList = llvm::SmallVector<unsigned>;
 AxisList axesOf(AxisSet set);
 AxisSet setOf(llvm::ArrayRef<unsigned> axes);
 inline bool isAxisOf(AxisSet set, unsigned axis) { return set >> axis & 1; }
+/// The place of an axis among those of a set.
+inline int64_t placeOf(unsigned axis, AxisSet set) {
+  return llvm::popcount(set & ((AxisSet(1) << axis) - 1));
+}
 
 /// A permutation that moves values along one axis.
 struct Move {

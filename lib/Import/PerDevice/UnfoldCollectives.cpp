@@ -23,10 +23,8 @@ using namespace tenon::importer;
 
 /// The places of axes among leading dimensions.
 static SmallVector<int64_t> placesOf(ArrayRef<unsigned> axes, AxisSet leading) {
-  const AxisList all = axesOf(leading);
-  return llvm::map_to_vector(axes, [&](unsigned axis) {
-    return int64_t(llvm::find(all, axis) - all.begin());
-  });
+  return llvm::map_to_vector(
+      axes, [&](unsigned axis) { return placeOf(axis, leading); });
 }
 
 FailureOr<Unfolded> Unfolder::reduced(Operation *op, Unfolded value,
@@ -36,12 +34,10 @@ FailureOr<Unfolded> Unfolder::reduced(Operation *op, Unfolded value,
     return refuse(op, "its region is no sum, maximum or minimum");
   value = spread(value, setOf(axes));
   const AxisSet left = value.axes & ~setOf(axes);
-  SmallVector<int64_t> shape, dims = placesOf(axes, value.axes);
+  SmallVector<int64_t> dims = placesOf(axes, value.axes);
   llvm::sort(dims);
-  for (unsigned axis : axesOf(left))
-    shape.push_back(devices->size(axis));
-  llvm::append_range(shape, shapeOf(value.whole).drop_front(value.leading()));
-  auto type = cast<RankedTensorType>(value.whole.getType()).clone(shape);
+  auto type = cast<RankedTensorType>(value.whole.getType())
+                  .clone(shapeFor(value.local(), left));
   Value start =
       identityOf(builder, type.clone(ArrayRef<int64_t>()), combination);
   auto made = stablehlo::ReduceOp::create(builder, TypeRange(type),
@@ -60,11 +56,7 @@ Unfolded Unfolder::exchanged(Unfolded value, ArrayRef<unsigned> axes,
   value = spread(value, setOf(axes));
   const int64_t leading = value.leading(), at = leading + split,
                 count = axes.size(), rank = shapeOf(value.whole).size();
-  SmallVector<int64_t> shape(shapeOf(value.whole));
-  shape[at] /= devices->product(axes);
-  for (unsigned axis : llvm::reverse(axes))
-    shape.insert(shape.begin() + at, devices->size(axis));
-  Value parts = reshape(value.whole, shape);
+  Value parts = splitDim(value.whole, at, axes);
   // Where a dimension of before lies among the parts.
   auto placed = [&](int64_t place) {
     return place >= at ? place + count : place;
@@ -77,7 +69,7 @@ Unfolded Unfolder::exchanged(Unfolded value, ArrayRef<unsigned> axes,
     result.push_back(devices->size(axis));
   }
   for (int64_t place = leading; place < rank; ++place) {
-    int64_t size = shape[placed(place)];
+    int64_t size = shapeOf(parts)[placed(place)];
     if (place == leading + joined) {
       llvm::append_range(order, placesOf(axes, value.axes));
       size *= devices->product(axes);
@@ -90,7 +82,7 @@ Unfolded Unfolder::exchanged(Unfolded value, ArrayRef<unsigned> axes,
 
 Unfolded Unfolder::moved(Unfolded value, const Move &move) {
   value = spread(value, AxisSet(1) << move.axis);
-  const int64_t place = placesOf(move.axis, value.axes).front();
+  const int64_t place = placeOf(move.axis, value.axes);
   auto type = cast<RankedTensorType>(value.whole.getType());
   const SmallVector<int64_t> ones(type.getRank(), 1);
   SmallVector<Value> pieces;

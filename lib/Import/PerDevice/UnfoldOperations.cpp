@@ -84,18 +84,6 @@ private:
   SmallVector<NamedAttribute> changed;
 };
 
-/// Moves leading dimensions to where they stand in front of dimension `dim` of
-/// what one device sees.
-SmallVector<int64_t> inFrontOf(int64_t dim, int64_t leading, int64_t rank) {
-  SmallVector<int64_t> order;
-  for (int64_t at = leading; at < rank; ++at) {
-    if (at == leading + dim)
-      llvm::append_range(order, llvm::seq<int64_t>(0, leading));
-    order.push_back(at);
-  }
-  return order;
-}
-
 } // namespace
 
 LogicalResult Unfolder::shape(Operation *op) {
@@ -265,25 +253,21 @@ LogicalResult Unfolder::convolution(Operation *op) {
     kernel = spread(kernel, axes);
   }
   const AxisList list = axesOf(axes);
-  const int64_t leading = list.size(), count = devices->product(list);
-  auto merged = [&](Unfolded value, int64_t dim) {
-    Value turned = transpose(
-        value.whole, inFrontOf(dim, leading, shapeOf(value.whole).size()));
-    SmallVector<int64_t> shape(shapeOf(value.whole).drop_front(leading));
-    shape[dim] *= count;
-    return reshape(turned, shape);
-  };
+  const int64_t count = devices->product(list);
   Value lhs = data.whole, rhs = kernel.whole;
   int64_t place = dims.getOutputFeatureDimension();
   if (isData) {
-    lhs = merged(data, dims.getInputBatchDimension());
+    lhs = join(data, dims.getInputBatchDimension(), list).whole;
     place = dims.getOutputBatchDimension();
   } else if (isKernel) {
-    rhs = merged(kernel, dims.getKernelOutputFeatureDimension());
+    rhs = join(kernel, dims.getKernelOutputFeatureDimension(), list).whole;
   } else {
-    lhs = merged(data, batchGroups == 1 ? dims.getInputFeatureDimension()
-                                        : dims.getInputBatchDimension());
-    rhs = merged(kernel, dims.getKernelOutputFeatureDimension());
+    lhs = join(data,
+               batchGroups == 1 ? dims.getInputFeatureDimension()
+                                : dims.getInputBatchDimension(),
+               list)
+              .whole;
+    rhs = join(kernel, dims.getKernelOutputFeatureDimension(), list).whole;
     (batchGroups == 1 ? groups : batchGroups) *= count;
   }
   SmallVector<int64_t> shape(shapeOf(op->getResult(0)));

@@ -25,13 +25,18 @@ using namespace tenon::importer;
 // Leading dimensions
 //===----------------------------------------------------------------------===//
 
-RankedTensorType Unfolder::typeFor(Type local, AxisSet axes) const {
-  auto type = cast<RankedTensorType>(local);
+SmallVector<int64_t> Unfolder::shapeFor(ArrayRef<int64_t> local,
+                                        AxisSet axes) const {
   SmallVector<int64_t> shape;
   for (unsigned axis : axesOf(axes))
     shape.push_back(devices->size(axis));
-  llvm::append_range(shape, type.getShape());
-  return type.clone(shape);
+  llvm::append_range(shape, local);
+  return shape;
+}
+
+RankedTensorType Unfolder::typeFor(Type local, AxisSet axes) const {
+  auto type = cast<RankedTensorType>(local);
+  return type.clone(shapeFor(type.getShape(), axes));
 }
 
 Value Unfolder::reshape(Value value, ArrayRef<int64_t> shape) {
@@ -62,16 +67,11 @@ Unfolded Unfolder::spread(Unfolded value, AxisSet axes) {
   axes |= value.axes;
   if (axes == value.axes)
     return value;
-  SmallVector<int64_t> shape, places;
-  for (auto [place, axis] : llvm::enumerate(axesOf(axes))) {
-    shape.push_back(devices->size(axis));
-    if (isAxisOf(value.axes, axis))
-      places.push_back(place);
-  }
-  for (int64_t size : shapeOf(value.whole).drop_front(value.leading())) {
-    places.push_back(shape.size());
-    shape.push_back(size);
-  }
+  SmallVector<int64_t> shape = shapeFor(value.local(), axes), places;
+  for (unsigned axis : axesOf(value.axes))
+    places.push_back(placeOf(axis, axes));
+  llvm::append_range(places,
+                     llvm::seq<int64_t>(llvm::popcount(axes), shape.size()));
   auto type = cast<RankedTensorType>(value.whole.getType()).clone(shape);
   return {
       stablehlo::BroadcastInDimOp::create(builder, type, value.whole, places),
@@ -82,40 +82,39 @@ Unfolded Unfolder::first(Unfolded value, AxisSet axes) {
   axes &= value.axes;
   if (!axes)
     return value;
-  SmallVector<int64_t> limits(shapeOf(value.whole)), kept;
-  for (auto [place, axis] : llvm::enumerate(axesOf(value.axes)))
-    if (isAxisOf(axes, axis))
-      limits[place] = 1;
-    else
-      kept.push_back(devices->size(axis));
-  llvm::append_range(kept, shapeOf(value.whole).drop_front(value.leading()));
+  SmallVector<int64_t> limits(shapeOf(value.whole));
+  for (unsigned axis : axesOf(axes))
+    limits[placeOf(axis, value.axes)] = 1;
+  const AxisSet kept = value.axes & ~axes;
   const size_t rank = limits.size();
   auto type = cast<RankedTensorType>(value.whole.getType()).clone(limits);
   Value part = stablehlo::SliceOp::create(builder, type, value.whole,
                                           SmallVector<int64_t>(rank, 0), limits,
                                           SmallVector<int64_t>(rank, 1));
-  return {reshape(part, kept), value.axes & ~axes};
+  return {reshape(part, shapeFor(value.local(), kept)), kept};
+}
+
+Value Unfolder::splitDim(Value value, int64_t at, ArrayRef<unsigned> axes) {
+  SmallVector<int64_t> shape(shapeOf(value));
+  shape[at] /= devices->product(axes);
+  for (unsigned axis : llvm::reverse(axes))
+    shape.insert(shape.begin() + at, devices->size(axis));
+  return reshape(value, shape);
 }
 
 Unfolded Unfolder::cut(Unfolded value, int64_t dim, ArrayRef<unsigned> axes) {
   if (axes.empty())
     return value;
   const int64_t leading = value.leading(), at = leading + dim;
-  SmallVector<int64_t> shape(shapeOf(value.whole));
-  shape[at] /= devices->product(axes);
-  for (unsigned axis : llvm::reverse(axes))
-    shape.insert(shape.begin() + at, devices->size(axis));
-  Value parts = reshape(value.whole, shape);
+  Value parts = splitDim(value.whole, at, axes);
   const AxisSet all = value.axes | setOf(axes);
-  const AxisList before = axesOf(value.axes);
   SmallVector<int64_t> order;
   for (unsigned axis : axesOf(all)) {
     const auto *own = llvm::find(axes, axis);
-    order.push_back(own != axes.end()
-                        ? at + (own - axes.begin())
-                        : llvm::find(before, axis) - before.begin());
+    order.push_back(own != axes.end() ? at + (own - axes.begin())
+                                      : placeOf(axis, value.axes));
   }
-  for (int64_t place = leading; place < int64_t(shape.size()); ++place)
+  for (int64_t place = leading; place < int64_t(shapeOf(parts).size()); ++place)
     if (place < at || place >= at + int64_t(axes.size()))
       order.push_back(place);
   return {transpose(parts, order), all};
@@ -124,7 +123,6 @@ Unfolded Unfolder::cut(Unfolded value, int64_t dim, ArrayRef<unsigned> axes) {
 Unfolded Unfolder::join(Unfolded value, int64_t dim, ArrayRef<unsigned> axes) {
   if (axes.empty())
     return value;
-  const AxisList before = axesOf(value.axes);
   const AxisSet left = value.axes & ~setOf(axes);
   const int64_t leading = value.leading(), rank = shapeOf(value.whole).size();
   SmallVector<int64_t> order, shape;
@@ -132,15 +130,12 @@ Unfolded Unfolder::join(Unfolded value, int64_t dim, ArrayRef<unsigned> axes) {
     order.push_back(place);
     shape.push_back(shapeOf(value.whole)[place]);
   };
-  auto placeOf = [&](unsigned axis) {
-    return llvm::find(before, axis) - before.begin();
-  };
   for (unsigned axis : axesOf(left))
-    take(placeOf(axis));
+    take(placeOf(axis, value.axes));
   for (int64_t place = leading; place < rank; ++place) {
     if (place == leading + dim)
       for (unsigned axis : axes)
-        order.push_back(placeOf(axis));
+        order.push_back(placeOf(axis, value.axes));
     take(place);
     if (place == leading + dim)
       shape.back() *= devices->product(axes);
@@ -148,25 +143,29 @@ Unfolded Unfolder::join(Unfolded value, int64_t dim, ArrayRef<unsigned> axes) {
   return {reshape(transpose(value.whole, order), shape), left};
 }
 
+SmallVector<sdy::DimensionShardingAttr>
+Unfolder::lyingAlong(AxisSet axes) const {
+  MLIRContext *context = builder.getContext();
+  return llvm::map_to_vector(axesOf(axes), [&](unsigned axis) {
+    return sdy::DimensionShardingAttr::get(
+        context, sdy::AxisRefAttr::get(context, devices->name(axis), {}),
+        /*is_closed=*/true, std::nullopt);
+  });
+}
+
 Unfolded Unfolder::constrained(Unfolded value) {
   if (!constrains)
     return value;
   MLIRContext *context = builder.getContext();
-  auto axisNamed = [&](unsigned axis) {
-    return sdy::AxisRefAttr::get(context, devices->name(axis), {});
-  };
-  SmallVector<sdy::DimensionShardingAttr> dims;
+  SmallVector<sdy::DimensionShardingAttr> dims = lyingAlong(value.axes);
   SmallVector<sdy::AxisRefAttr> alike;
-  for (unsigned axis : axesOf(value.axes))
-    dims.push_back(sdy::DimensionShardingAttr::get(
-        context, axisNamed(axis), /*is_closed=*/true, std::nullopt));
   // What is not written per device may cut what one device sees.
   const bool isOpen = manual != devices->all();
   dims.resize(
       shapeOf(value.whole).size(),
       sdy::DimensionShardingAttr::get(context, {}, !isOpen, std::nullopt));
   for (unsigned axis : axesOf(manual & ~value.axes))
-    alike.push_back(axisNamed(axis));
+    alike.push_back(sdy::AxisRefAttr::get(context, devices->name(axis), {}));
   auto sharding = sdy::TensorShardingAttr::get(context, meshName, dims, alike,
                                                {}, sdy::ReductionOp::SUM);
   return {step::ShardingConstraintOp::create(
@@ -466,41 +465,7 @@ LogicalResult Unfolder::visit(Operation *op) {
   Results operands;
   if (failed(getAll(op->getOperands(), operands)))
     return failure();
-  return unionOf(operands) ? compute(op) : keep(op);
-}
-
-LogicalResult Unfolder::keep(Operation *op) {
-  IRMapping mapping;
-  auto map = [&](Value value) -> LogicalResult {
-    if (mapping.contains(value))
-      return success();
-    FailureOr<Unfolded> found = get(value);
-    if (failed(found))
-      return failure();
-    if (found->axes)
-      return refuse(op, "its region reads a value that devices differ in");
-    mapping.map(value, found->whole);
-    return success();
-  };
-  for (Value operand : op->getOperands())
-    if (failed(map(operand)))
-      return failure();
-  WalkResult walked = op->walk([&](Operation *inner) {
-    if (inner == op)
-      return WalkResult::advance();
-    for (Value operand : inner->getOperands())
-      if (!op->isAncestor(operand.getParentBlock()->getParentOp()) &&
-          failed(map(operand)))
-        return WalkResult::interrupt();
-    return WalkResult::advance();
-  });
-  if (walked.wasInterrupted())
-    return failure();
-  Operation *made = builder.clone(*op, mapping);
-  for (auto [before, after] :
-       llvm::zip_equal(op->getResults(), made->getResults()))
-    known[before] = {after, 0};
-  return success();
+  return unionOf(operands) ? compute(op) : rebuild(op, operands, 0);
 }
 
 LogicalResult Unfolder::rebuild(Operation *op, ArrayRef<Unfolded> operands,
@@ -634,11 +599,7 @@ LogicalResult Unfolder::constraint(Operation *op) {
     return refuse(op, "it numbers devices");
   MLIRContext *context = op->getContext();
   if (named) {
-    SmallVector<sdy::DimensionShardingAttr> dims;
-    for (unsigned axis : axesOf(value->axes))
-      dims.push_back(sdy::DimensionShardingAttr::get(
-          context, sdy::AxisRefAttr::get(context, devices->name(axis), {}),
-          /*is_closed=*/true, std::nullopt));
+    SmallVector<sdy::DimensionShardingAttr> dims = lyingAlong(value->axes);
     llvm::append_range(dims, named.getDimShardings());
     named = sdy::TensorShardingAttr::get(
         context, named.getMeshOrRef(), dims, named.getReplicatedAxes(),

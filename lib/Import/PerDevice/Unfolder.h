@@ -14,6 +14,8 @@
 
 #include "DeviceAxes.h"
 
+#include "tenon/Analysis/Shapes.h"
+
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -29,6 +31,10 @@ struct Unfolded {
   AxisSet axes = 0;
 
   int64_t leading() const { return llvm::popcount(axes); }
+  /// The shape that one device sees.
+  llvm::ArrayRef<int64_t> local() const {
+    return shapeOf(whole).drop_front(leading());
+  }
 };
 
 class Unfolder {
@@ -54,6 +60,9 @@ private:
   mlir::FailureOr<Unfolded> get(mlir::Value value);
   mlir::LogicalResult getAll(mlir::ValueRange values, Results &found);
   AxisSet unionOf(llvm::ArrayRef<Unfolded> values) const;
+  /// With a dimension for each axis in front.
+  llvm::SmallVector<int64_t> shapeFor(llvm::ArrayRef<int64_t> local,
+                                      AxisSet axes) const;
   mlir::RankedTensorType typeFor(mlir::Type local, AxisSet axes) const;
 
   // Leading dimensions.
@@ -65,7 +74,12 @@ private:
   Unfolded cut(Unfolded value, int64_t dim, llvm::ArrayRef<unsigned> axes);
   /// Joins the parts of devices along a dimension.
   Unfolded join(Unfolded value, int64_t dim, llvm::ArrayRef<unsigned> axes);
+  /// Dimension `at`, cut into a part per device along axes, in their order.
+  mlir::Value splitDim(mlir::Value value, int64_t at,
+                       llvm::ArrayRef<unsigned> axes);
   Unfolded constrained(Unfolded value);
+  /// Of leading dimensions: each lies along its axis.
+  llvm::SmallVector<sdy::DimensionShardingAttr> lyingAlong(AxisSet axes) const;
   /// What the collective's region makes of the values along axes.
   mlir::FailureOr<Unfolded> reduced(mlir::Operation *op, Unfolded value,
                                     llvm::ArrayRef<unsigned> axes);
@@ -87,7 +101,6 @@ private:
   /// The operands along all axes of any of them.
   mlir::LogicalResult together(mlir::Operation *op, Results &operands,
                                AxisSet &axes);
-  mlir::LogicalResult keep(mlir::Operation *op);
   mlir::LogicalResult compute(mlir::Operation *op);
   mlir::LogicalResult computation(sdy::ManualComputationOp op);
   mlir::LogicalResult call(mlir::Operation *op, mlir::StringRef callee);
