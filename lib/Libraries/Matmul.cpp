@@ -11,10 +11,13 @@
 // computed in blocks: those of the operands are widened into buffers that stay
 // in a core's cache, multiplied there, and the block of the result is rounded.
 //
+// Large products of f32 run by our own code instead (VectorProduct.h).
+//
 //===----------------------------------------------------------------------===//
 
 #include "ConvertedCopy.h"
 #include "PrimitiveCall.h"
+#include "VectorProduct.h"
 
 #include "tenon/Support/Refuse.h"
 
@@ -140,10 +143,34 @@ bool isWidened(const MatmulDescription &d) {
           d.resultType != ElementType::f32);
 }
 
+/// Whether a product runs by our own code (VectorProduct.h): all of it f32, not
+/// small, no batch, and its tensors lie as that code wants them. The library's
+/// code reads rows of terms where they lie; ours copies them, which takes a
+/// tenth of the time where they are many and meet few columns.
+bool runsInVectors(const MatmulDescription &d, Isa isa) {
+  constexpr double smallestWork = 4e6; // multiplications
+  constexpr int64_t fewestRows = 16, fewestColumns = 64, fewestTerms = 64;
+  constexpr int64_t fewRows = 64, manyColumns = 512;
+  bool isLarge = d.m >= fewestRows && d.n >= fewestColumns &&
+                 d.k >= fewestTerms &&
+                 double(d.m) * double(d.n) * double(d.k) >= smallestWork;
+  bool rowsAreWorthCopying =
+      d.lhsStrideM == 1 ||
+      (d.lhsStrideK == 1 && (d.m <= fewRows || d.n >= manyColumns));
+  return isa >= Isa::avx512 && d.computeType == ElementType::f32 &&
+         !isWidened(d) && d.batch.empty() && isLarge && rowsAreWorthCopying &&
+         d.resultStrideN == 1 && (d.rhsStrideK == 1 || d.rhsStrideN == 1);
+}
+
 /// Cuts the batch if it is large enough, else rows or columns.
-Cut chooseCut(const MatmulDescription &d) {
+Cut chooseCut(const MatmulDescription &d, bool inVectors) {
   if (d.pieces == 1)
     return makeCut(Cut::rows, d.m, d.m, 1);
+  // The shorter of both is copied by every piece.
+  if (inVectors)
+    return d.n >= d.m
+               ? makeCut(Cut::columns, d.n, VectorProduct::columns, d.pieces)
+               : makeCut(Cut::rows, d.m, 1, d.pieces);
   auto largest = std::max_element(
       d.batch.begin(), d.batch.end(),
       [](const auto &a, const auto &b) { return a.size < b.size; });
@@ -397,9 +424,9 @@ MatmulDescription largestBlock(const MatmulDescription &d) {
 class MatmulBuilder {
 public:
   MatmulBuilder(PrimitiveCall &call, const Engine &engine, Isa isa,
-                bool swapped, Order order, std::string &error)
-      : call(call), engine(engine), isa(isa), swapped(swapped), order(order),
-        error(error) {}
+                bool swapped, bool inVectors, Order order, std::string &error)
+      : call(call), engine(engine), isa(isa), swapped(swapped),
+        inVectors(inVectors), order(order), error(error) {}
 
   /// Appends what computes `piece`.
   bool append(Task &task, const MatmulDescription &piece, Offsets offsets);
@@ -431,6 +458,8 @@ private:
   Places placesOf(const MatmulDescription &piece, const Offsets &offsets) const;
   bool appendStep(Task &task, const MatmulDescription &shape,
                   const Places &places, Shared *scratch = nullptr);
+  void appendVectors(Task &task, const MatmulDescription &piece,
+                     const Offsets &offsets);
   bool appendPacked(Task &task, const MatmulDescription &piece,
                     Offsets offsets);
   bool appendWidened(Task &task, const MatmulDescription &piece,
@@ -441,7 +470,7 @@ private:
   PrimitiveCall &call;
   const Engine &engine;
   Isa isa;
-  bool swapped;
+  bool swapped, inVectors;
   Order order;
   std::string &error;
   std::vector<std::unique_ptr<Built>> built; // a few shapes
@@ -501,6 +530,40 @@ bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &shape,
   task.push_back(call.makeStep(one->description, one->primitive,
                                std::move(operands), scratch));
   return true;
+}
+
+void MatmulBuilder::appendVectors(Task &task, const MatmulDescription &piece,
+                                  const Offsets &offsets) {
+  VectorProduct product;
+  product.m = piece.m;
+  product.n = piece.n;
+  product.k = piece.k;
+  product.lhsStrideM = piece.lhsStrideM;
+  product.lhsStrideK = piece.lhsStrideK;
+  product.rhsStrideK = piece.rhsStrideK;
+  product.rhsStrideN = piece.rhsStrideN;
+  product.resultStrideM = piece.resultStrideM;
+  const Places places = placesOf(piece, offsets);
+  Step step;
+  auto addOperand = [&](const Places::Place &place) {
+    step.operands.push_back({0, {}, place.argument, place.offset});
+  };
+  addOperand(places.lhs);
+  addOperand(places.rhs);
+  addOperand(places.result);
+  addOperand(
+      {call.workspaceArgument(), call.reserve(product.workspaceBytes())});
+  const bool hasBias = piece.epilogue == Epilogue::bias;
+  if (hasBias)
+    addOperand(places.bias);
+  step.function = [product, hasBias](std::span<void *const> pointers) {
+    product.run(static_cast<const float *>(pointers[0]),
+                static_cast<const float *>(pointers[1]),
+                hasBias ? static_cast<const float *>(pointers[4]) : nullptr,
+                static_cast<float *>(pointers[2]), pointers[3]);
+  };
+  task.push_back(std::move(step));
+  call.code = "vectors:avx512";
 }
 
 /// Bytes of a row of a packed lhs.
@@ -676,6 +739,10 @@ bool MatmulBuilder::shouldPack(const Built &one) const {
 
 bool MatmulBuilder::append(Task &task, const MatmulDescription &piece,
                            Offsets offsets) {
+  if (inVectors) {
+    appendVectors(task, piece, offsets);
+    return true;
+  }
   if (isWidened(piece))
     return appendWidened(task, piece, offsets);
   const Built *one = build(piece);
@@ -688,13 +755,14 @@ bool MatmulBuilder::append(Task &task, const MatmulDescription &piece,
 /// The call in pieces; null and the reason if the library has none of them.
 std::unique_ptr<PrimitiveCall> cutCall(const MatmulDescription &description,
                                        const Canonical &canonical,
-                                       const Cut &cut, Order order,
-                                       const Engine &engine, Isa isa,
-                                       std::string &error) {
+                                       const Cut &cut, bool inVectors,
+                                       Order order, const Engine &engine,
+                                       Isa isa, std::string &error) {
   auto call =
       std::make_unique<PrimitiveCall>(engine, argumentBytes(description));
   const MatmulDescription &whole = canonical.d;
-  MatmulBuilder builder(*call, engine, isa, canonical.swapped, order, error);
+  MatmulBuilder builder(*call, engine, isa, canonical.swapped, inVectors, order,
+                        error);
   Phase &phase = call->work.emplace_back();
   for (int64_t begin = 0; begin < cut.extent; begin += cut.run) {
     int64_t length = std::min(cut.run, cut.extent - begin);
@@ -742,15 +810,16 @@ tenon::libraries::createCall(const MatmulDescription &description,
     if (!dimension.lhsStride && !dimension.rhsStride)
       return refuse(error, "no operand varies along a batch dimension");
 
-  std::vector<Cut> cuts{chooseCut(whole)};
+  const bool inVectors = runsInVectors(whole, isa);
+  std::vector<Cut> cuts{chooseCut(whole, inVectors)};
   // Pieces that are dense need not be refused.
   if (hasOddPairs(whole)) {
     cuts.push_back(makeCut(Cut::rows, whole.m, rowGranularity, whole.pieces));
     cuts.push_back(makeCut(Cut::rows, whole.m, whole.m, 1));
   }
   for (const Cut &cut : cuts)
-    if (auto call = cutCall(description, canonical, cut, Order::strided, engine,
-                            isa, error)) {
+    if (auto call = cutCall(description, canonical, cut, inVectors,
+                            Order::strided, engine, isa, error)) {
       error.clear();
       return call;
     }
@@ -772,7 +841,7 @@ tenon::libraries::createCall(const PackedMatmulDescription &description,
   if (d.resultStrideN != 1)
     return refuse(error, "a packed operand is the right one of rows");
   return cutCall(d, {d}, makeCut(Cut::rows, d.m, rowGranularity, d.pieces),
-                 Order::packed, engine, isa, error);
+                 /*inVectors=*/false, Order::packed, engine, isa, error);
 }
 
 int64_t

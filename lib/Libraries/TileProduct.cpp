@@ -7,12 +7,13 @@
 
 #include "TileProduct.h"
 
+#include "VectorWords.h"
+
 #include <algorithm>
-#include <immintrin.h>
 
 using namespace tenon::libraries;
 
-#define TENON_VECTORS                                                          \
+#define TENON_NARROW_VECTORS                                                   \
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 #define TENON_TILES __attribute__((target("amx-tile,amx-bf16")))
 
@@ -26,12 +27,7 @@ struct alignas(64) Shapes {
 };
 
 constexpr Shapes shapes;
-constexpr int64_t lanes = 16;              // words of a vector
 constexpr int64_t narrowLanes = 2 * lanes; // bf16 of a vector
-
-__mmask16 firstWords(int64_t count) {
-  return __mmask16((1u << std::clamp<int64_t>(count, 0, lanes)) - 1);
-}
 
 __mmask32 firstHalves(int64_t count) {
   return __mmask32((uint64_t(1) << std::clamp<int64_t>(count, 0, narrowLanes)) -
@@ -80,10 +76,9 @@ tenon::libraries::multiplyBlock(const TileOperands &operands,
   _tile_stored(3, lower + tileSide, rowBytes);
 }
 
-TENON_VECTORS void tenon::libraries::copyRows(const Bf16 *from,
-                                              std::span<const int64_t> rows,
-                                              int64_t elements, Bf16 *to,
-                                              int64_t pitch) {
+TENON_NARROW_VECTORS void
+tenon::libraries::copyRows(const Bf16 *from, std::span<const int64_t> rows,
+                           int64_t elements, Bf16 *to, int64_t pitch) {
   const int64_t whole = elements / narrowLanes * narrowLanes;
   for (int64_t row : rows) {
     const Bf16 *source = row == noRow ? nullptr : from + row;
@@ -100,10 +95,9 @@ TENON_VECTORS void tenon::libraries::copyRows(const Bf16 *from,
   }
 }
 
-TENON_VECTORS void tenon::libraries::pairRows(const Bf16 *from,
-                                              std::span<const int64_t> rows,
-                                              int64_t elements, char *to,
-                                              int64_t groupBytes) {
+TENON_NARROW_VECTORS void
+tenon::libraries::pairRows(const Bf16 *from, std::span<const int64_t> rows,
+                           int64_t elements, char *to, int64_t groupBytes) {
   const int64_t whole = elements / lanes;
   const int64_t groups = (elements + blockSide - 1) / blockSide * 2;
   for (size_t pair = 0; pair < rows.size(); pair += 2, to += 64) {
@@ -111,14 +105,14 @@ TENON_VECTORS void tenon::libraries::pairRows(const Bf16 *from,
     const Bf16 *second =
         rows[pair + 1] == noRow ? nullptr : from + rows[pair + 1];
     for (int64_t group = 0; group < groups; ++group) {
-      auto words = [&](const Bf16 *row) TENON_VECTORS {
+      auto words = [&](const Bf16 *row) TENON_NARROW_VECTORS {
         if (!row)
           return _mm512_setzero_si512();
         const Bf16 *here = row + group * lanes;
         return _mm512_cvtepu16_epi32(
             group < whole
                 ? _mm256_loadu_si256(reinterpret_cast<const __m256i *>(here))
-                : _mm256_maskz_loadu_epi16(firstWords(elements - group * lanes),
+                : _mm256_maskz_loadu_epi16(firstLanes(elements - group * lanes),
                                            here));
       };
       _mm512_storeu_si512(
@@ -128,44 +122,10 @@ TENON_VECTORS void tenon::libraries::pairRows(const Bf16 *from,
   }
 }
 
-namespace {
-
-/// Exchanges rows and columns of 16 vectors of 16 words.
-TENON_VECTORS inline void exchange(__m512i (&rows)[lanes]) {
-  __m512i a[lanes], b[lanes];
-  // Pairs of rows, then fours: part j of each quarter of a vector has columns
-  // j, j + 4, j + 8 and j + 12.
-#pragma clang loop unroll(full)
-  for (int i = 0; i < lanes; i += 2) {
-    a[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
-    a[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
-  }
-#pragma clang loop unroll(full)
-  for (int i = 0; i < lanes; i += 4) {
-    b[i] = _mm512_unpacklo_epi64(a[i], a[i + 2]);
-    b[i + 1] = _mm512_unpackhi_epi64(a[i], a[i + 2]);
-    b[i + 2] = _mm512_unpacklo_epi64(a[i + 1], a[i + 3]);
-    b[i + 3] = _mm512_unpackhi_epi64(a[i + 1], a[i + 3]);
-  }
-#pragma clang loop unroll(full)
-  for (int j = 0; j < 4; ++j) {
-    __m512i upperEven = _mm512_shuffle_i32x4(b[j], b[4 + j], 0x88);
-    __m512i upperOdd = _mm512_shuffle_i32x4(b[j], b[4 + j], 0xdd);
-    __m512i lowerEven = _mm512_shuffle_i32x4(b[8 + j], b[12 + j], 0x88);
-    __m512i lowerOdd = _mm512_shuffle_i32x4(b[8 + j], b[12 + j], 0xdd);
-    rows[j] = _mm512_shuffle_i32x4(upperEven, lowerEven, 0x88);
-    rows[4 + j] = _mm512_shuffle_i32x4(upperOdd, lowerOdd, 0x88);
-    rows[8 + j] = _mm512_shuffle_i32x4(upperEven, lowerEven, 0xdd);
-    rows[12 + j] = _mm512_shuffle_i32x4(upperOdd, lowerOdd, 0xdd);
-  }
-}
-
-} // namespace
-
-TENON_VECTORS void tenon::libraries::transposeWords(const char *from,
-                                                    int64_t fromStride,
-                                                    char *to,
-                                                    int64_t toStride) {
+TENON_NARROW_VECTORS void tenon::libraries::transposeWords(const char *from,
+                                                           int64_t fromStride,
+                                                           char *to,
+                                                           int64_t toStride) {
   __m512i rows[lanes];
 #pragma clang loop unroll(full)
   for (int i = 0; i < lanes; ++i)
@@ -176,7 +136,7 @@ TENON_VECTORS void tenon::libraries::transposeWords(const char *from,
     _mm512_storeu_si512(to + i * toStride, rows[i]);
 }
 
-TENON_VECTORS void
+TENON_NARROW_VECTORS void
 tenon::libraries::transposePairs(const Bf16 *from, int64_t stride,
                                  int64_t count, int64_t elements, char *to) {
   __m512i rows[lanes];
@@ -191,17 +151,17 @@ tenon::libraries::transposePairs(const Bf16 *from, int64_t stride,
     _mm512_storeu_si512(to + i * 64, rows[i]);
 }
 
-TENON_VECTORS void tenon::libraries::storeRow(const float *sums, int64_t count,
-                                              float *to) {
+TENON_NARROW_VECTORS void tenon::libraries::storeRow(const float *sums,
+                                                     int64_t count, float *to) {
   for (int64_t i = 0; i < count; i += lanes)
-    _mm512_mask_storeu_ps(to + i, firstWords(count - i),
+    _mm512_mask_storeu_ps(to + i, firstLanes(count - i),
                           _mm512_loadu_ps(sums + i));
 }
 
-TENON_VECTORS void tenon::libraries::storeRow(const float *sums, int64_t count,
-                                              Bf16 *to) {
+TENON_NARROW_VECTORS void tenon::libraries::storeRow(const float *sums,
+                                                     int64_t count, Bf16 *to) {
   for (int64_t i = 0; i < count; i += lanes)
     _mm256_mask_storeu_epi16(
-        to + i, firstWords(count - i),
+        to + i, firstLanes(count - i),
         __m256i(_mm512_cvtneps_pbh(_mm512_loadu_ps(sums + i))));
 }

@@ -164,6 +164,13 @@ std::vector<std::byte> compute(const MatmulDescription &d, unsigned threads,
   return bytes;
 }
 
+/// The code that computes `d`.
+std::string implementationOf(const MatmulDescription &d) {
+  std::string error;
+  auto call = Call::create(d, testIsa(), error);
+  return call ? call->implementation() : error;
+}
+
 /// Checks `d` and that its bits do not depend on threads.
 void check(MatmulDescription d) {
   SCOPED_TRACE(std::to_string(d.m) + "x" + std::to_string(d.n) + "x" +
@@ -205,6 +212,45 @@ TEST(Matmul, ShapesAndTranspositions) {
         d.pieces = pieces;
         check(d);
       }
+}
+
+/// Products of more than four million multiplications, which run by our own
+/// code where there are vectors of 512 bits: in every order of the operands,
+/// with ends of rows, columns and runs of terms, in one piece and in several.
+TEST(Matmul, LargeShapesAndTranspositions) {
+  int64_t shapes[][3] = {
+      {301, 131, 130}, {64, 520, 257}, {520, 65, 300}, {97, 120, 513}};
+  int inVectors = 0;
+  for (auto [m, n, k] : shapes)
+    for (int form = 0; form < 8; ++form) {
+      auto d = transposed(plain(m, n, k), form & 1, form & 2, form & 4);
+      std::vector<std::byte> whole;
+      for (int64_t pieces : {1, 2, 3}) {
+        d.pieces = pieces;
+        SCOPED_TRACE(describe(d) + ", form " + std::to_string(form));
+        auto bytes = compute(d, 2, pieces != 2);
+        if (pieces == 1)
+          whole = bytes;
+        if (implementationOf(d) == "vectors:avx512") {
+          ++inVectors;
+          EXPECT_EQ(bytes, whole);
+        }
+      }
+    }
+  EXPECT_EQ(inVectors, testIsa() >= Isa::avx512 ? 60 : 0);
+}
+
+/// Far more columns than are made at a time, and rows that are not dense.
+TEST(Matmul, LargeShapesInStrips) {
+  auto d = plain(40, 2000, 300);
+  d.lhsStrideM = 310;
+  d.rhsStrideK = 2011;
+  d.resultStrideM = 2003;
+  d.epilogue = Epilogue::bias;
+  for (int64_t pieces : {1, 2}) {
+    d.pieces = pieces;
+    check(d);
+  }
 }
 
 TEST(Matmul, RowsApart) {
