@@ -21,18 +21,30 @@ RankedTensorType LocalCode::localType(Type whole, const Layout &layout) {
   return type.clone(layout.localShape(type.getShape()));
 }
 
+Value LocalCode::scalar(int64_t number) {
+  Value &known = scalars[number];
+  if (known)
+    return known;
+  ImplicitLocOpBuilder builder(entry.getParentOp()->getLoc(),
+                               entry.getParentOp()->getContext());
+  builder.setInsertionPointToStart(&entry);
+  known = stablehlo::scalarConstant(builder, number);
+  if (!lastScalar)
+    lastScalar = known;
+  return known;
+}
+
 Value LocalCode::indexAlong(ArrayRef<AxisPart> parts) {
   std::vector<AxisPart> key(parts.begin(), parts.end());
   if (auto known = indices.find(key); known != indices.end())
     return known->second;
   ImplicitLocOpBuilder builder(entry.getParentOp()->getLoc(),
                                entry.getParentOp()->getContext());
-  // Behind what is there already, which it may read.
-  if (indices.empty())
-    builder.setInsertionPointToStart(&entry);
-  else
-    builder.setInsertionPointAfterValue(indices.at({}));
   if (indices.empty()) {
+    if (lastScalar)
+      builder.setInsertionPointAfterValue(lastScalar);
+    else
+      builder.setInsertionPointToStart(&entry);
     auto id = stablehlo::PartitionIdOp::create(
         builder, RankedTensorType::get({}, builder.getIntegerType(32, false)));
     indices[{}] = stablehlo::ConvertOp::create(
@@ -40,47 +52,54 @@ Value LocalCode::indexAlong(ArrayRef<AxisPart> parts) {
     if (parts.empty())
       return indices[{}];
   }
+  // Behind the scalars, and in front of all that may read it.
+  builder.setInsertionPointAfterValue(indices.at({}));
   Value device = indices.at({}), index;
   for (const AxisPart &part : parts) {
     Value coordinate = device;
     if (int64_t stride = mesh.stride(part); stride > 1)
-      coordinate = stablehlo::DivideOp::create(
-          builder, coordinate.getType(), coordinate,
-          stablehlo::scalarConstant(builder, stride));
+      coordinate = stablehlo::DivideOp::create(builder, coordinate.getType(),
+                                               coordinate, scalar(stride));
     if (mesh.stride(part) * part.size < mesh.devices())
       coordinate = stablehlo::RemainderOp::create(
-          builder, coordinate.getType(), coordinate,
-          stablehlo::scalarConstant(builder, part.size));
+          builder, coordinate.getType(), coordinate, scalar(part.size));
     if (!index) {
       index = coordinate;
       continue;
     }
     index = stablehlo::AddOp::create(
         builder,
-        stablehlo::MultiplyOp::create(
-            builder, index, stablehlo::scalarConstant(builder, part.size)),
+        stablehlo::MultiplyOp::create(builder, index, scalar(part.size)),
         coordinate);
   }
   return indices[key] = index;
 }
 
-Value LocalCode::startOf(ImplicitLocOpBuilder &builder, int64_t extent,
-                         ArrayRef<AxisPart> parts) {
-  int64_t shard = shardExtent(extent, countOf(parts));
+Value LocalCode::multipleOf(ArrayRef<AxisPart> parts, int64_t number) {
   if (parts.empty())
-    return stablehlo::scalarConstant(builder, 0);
-  return stablehlo::MultiplyOp::create(
-      builder, indexAlong(parts), stablehlo::scalarConstant(builder, shard));
+    return scalar(0);
+  Value index = indexAlong(parts);
+  if (number == 1)
+    return index;
+  Value &known = multiples[{index, number}];
+  if (!known) {
+    ImplicitLocOpBuilder builder(index.getLoc(), index.getContext());
+    builder.setInsertionPointAfterValue(index);
+    known = stablehlo::MultiplyOp::create(builder, index, scalar(number));
+  }
+  return known;
+}
+
+Value LocalCode::startOf(int64_t extent, ArrayRef<AxisPart> parts) {
+  return multipleOf(parts, shardExtent(extent, countOf(parts)));
 }
 
 Value LocalCode::startOf(ImplicitLocOpBuilder &builder,
                          ArrayRef<AxisPart> parts, int64_t step,
                          int64_t first) {
-  return stablehlo::AddOp::create(
-      builder,
-      stablehlo::MultiplyOp::create(builder, indexAlong(parts),
-                                    stablehlo::scalarConstant(builder, step)),
-      stablehlo::scalarConstant(builder, first));
+  Value start = multipleOf(parts, step);
+  return first == 0 ? start
+                    : stablehlo::AddOp::create(builder, start, scalar(first));
 }
 
 Value tenon::sharding::repeat(ImplicitLocOpBuilder &builder, Value scalar,
@@ -100,9 +119,8 @@ Value LocalCode::maskTail(ImplicitLocOpBuilder &builder, Value local,
   auto type = cast<RankedTensorType>(local.getType());
   auto counts = RankedTensorType::get(type.getShape(), builder.getI32Type());
   Value index = stablehlo::IotaOp::create(builder, counts, dim);
-  Value left = stablehlo::SubtractOp::create(
-      builder, stablehlo::scalarConstant(builder, extent),
-      startOf(builder, extent, parts));
+  Value left = stablehlo::SubtractOp::create(builder, scalar(extent),
+                                             startOf(extent, parts));
   Value isElement = stablehlo::CompareOp::create(
       builder, index, repeat(builder, left, type.getShape()),
       stablehlo::ComparisonDirection::LT, stablehlo::ComparisonType::SIGNED);
@@ -115,8 +133,8 @@ Value LocalCode::onFirst(ImplicitLocOpBuilder &builder, Value local,
                          ArrayRef<AxisPart> parts, Reduction reduction) {
   auto type = cast<RankedTensorType>(local.getType());
   Value isFirst = stablehlo::CompareOp::create(
-      builder, indexAlong(parts), stablehlo::scalarConstant(builder, 0),
-      stablehlo::ComparisonDirection::EQ, stablehlo::ComparisonType::SIGNED);
+      builder, indexAlong(parts), scalar(0), stablehlo::ComparisonDirection::EQ,
+      stablehlo::ComparisonType::SIGNED);
   return stablehlo::SelectOp::create(
       builder, type, isFirst, local,
       identityOf(builder, type, combinationOf(reduction)));
@@ -135,8 +153,7 @@ Value LocalCode::maskOutside(ImplicitLocOpBuilder &builder, Value local,
       dim);
   using stablehlo::ComparisonDirection;
   auto compare = [&](int64_t end, ComparisonDirection direction) -> Value {
-    Value left = stablehlo::SubtractOp::create(
-        builder, stablehlo::scalarConstant(builder, end), start);
+    Value left = stablehlo::SubtractOp::create(builder, scalar(end), start);
     return stablehlo::CompareOp::create(
         builder, index, repeat(builder, left, type.getShape()), direction,
         stablehlo::ComparisonType::SIGNED);
@@ -203,6 +220,23 @@ Value reshapeTo(ImplicitLocOpBuilder &builder, Value local,
   if (type.getShape() == shape)
     return local;
   return stablehlo::ReshapeOp::create(builder, type.clone(shape), local);
+}
+
+/// `local`, seen with a dimension for each number of `shape`, with these
+/// dimensions in another order, and seen as `result` at the end.
+Value reorder(ImplicitLocOpBuilder &builder, Value local,
+              ArrayRef<int64_t> shape, ArrayRef<int64_t> order,
+              ArrayRef<int64_t> result) {
+  // Dimensions of extent 1 may stand anywhere.
+  SmallVector<int64_t> moved;
+  for (int64_t dim : order)
+    if (shape[dim] != 1)
+      moved.push_back(dim);
+  if (!llvm::is_sorted(moved)) {
+    local = reshapeTo(builder, local, shape);
+    local = stablehlo::TransposeOp::create(builder, local, order);
+  }
+  return reshapeTo(builder, local, result);
 }
 
 /// What `to` has behind `from`.
@@ -280,11 +314,7 @@ Value LocalCode::slice(ImplicitLocOpBuilder &builder, Value local,
     AxisParts more = added(step.from.dims[dim], parts);
     local = padTo(builder, local, dim,
                   more.empty() ? sizes[dim] : sizes[dim] * countOf(more));
-    starts.push_back(more.empty()
-                         ? stablehlo::scalarConstant(builder, 0)
-                         : stablehlo::MultiplyOp::create(
-                               builder, indexAlong(more),
-                               stablehlo::scalarConstant(builder, sizes[dim])));
+    starts.push_back(multipleOf(more, sizes[dim]));
   }
   return stablehlo::DynamicSliceOp::create(builder, local, starts, sizes);
 }
@@ -338,11 +368,9 @@ Value LocalCode::exchange(ImplicitLocOpBuilder &builder, Value local,
   for (int64_t at : others)
     piece.push_back(shape[at]);
   llvm::append_range(order, others);
-  local = reshapeTo(builder, local, shape);
-  local = stablehlo::TransposeOp::create(builder, local, order);
   SmallVector<int64_t> sent{countOf(group)};
   llvm::append_range(sent, piece);
-  local = reshapeTo(builder, local, sent);
+  local = reorder(builder, local, shape, order, sent);
   local = stablehlo::AllToAllOp::create(
               builder, TypeRange(local.getType()), ValueRange(local),
               uint64_t(0), uint64_t(0), uint64_t(countOf(group)),
@@ -353,7 +381,6 @@ Value LocalCode::exchange(ImplicitLocOpBuilder &builder, Value local,
   for (const AxisPart &part : group)
     received.push_back(part.size);
   llvm::append_range(received, piece);
-  local = reshapeTo(builder, local, received);
   SmallVector<int64_t> back, result;
   for (int64_t dim = 0; dim < rank; ++dim) {
     int64_t extent = piece[dim];
@@ -364,8 +391,7 @@ Value LocalCode::exchange(ImplicitLocOpBuilder &builder, Value local,
     back.push_back(int64_t(group.size()) + dim);
     result.push_back(extent);
   }
-  local = stablehlo::TransposeOp::create(builder, local, back);
-  local = reshapeTo(builder, local, result);
+  local = reorder(builder, local, received, back, result);
   for (int64_t dim = 0; dim < rank; ++dim)
     local = cutTo(builder, local, dim, target[dim]);
   return local;
@@ -440,8 +466,7 @@ Value LocalCode::withHalo(ImplicitLocOpBuilder &builder, Value local,
   if (halo.step == halo.block)
     return cutOut(builder, local, dim, halo.first + halo.left, halo.extent);
   shape[dim] = halo.extent;
-  SmallVector<Value> starts(shape.size(),
-                            stablehlo::scalarConstant(builder, 0));
+  SmallVector<Value> starts(shape.size(), scalar(0));
   starts[dim] =
       startOf(builder, parts, halo.step - halo.block, halo.first + halo.left);
   return stablehlo::DynamicSliceOp::create(builder, local, starts, shape);

@@ -16,6 +16,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <map>
 
@@ -23,7 +24,8 @@ namespace tenon::sharding {
 
 class LocalCode {
 public:
-  /// Numbers of shards are computed once, at the start of `entry`.
+  /// Numbers of shards, their multiples and scalars are there once, at the
+  /// start of `entry`.
   LocalCode(const Mesh &mesh, mlir::Block &entry) : mesh(mesh), entry(entry) {}
 
   /// The type of a device's part of a tensor.
@@ -34,8 +36,7 @@ public:
   mlir::Value indexAlong(llvm::ArrayRef<AxisPart> parts);
   /// The index, in the whole tensor, of the first element of this device's
   /// shard of a dimension, a scalar i32.
-  mlir::Value startOf(mlir::ImplicitLocOpBuilder &builder, int64_t extent,
-                      llvm::ArrayRef<AxisPart> parts);
+  mlir::Value startOf(int64_t extent, llvm::ArrayRef<AxisPart> parts);
 
   /// The number of this device along `parts`, times `step` and on from `first`.
   mlir::Value startOf(mlir::ImplicitLocOpBuilder &builder,
@@ -70,6 +71,10 @@ public:
                       mlir::RankedTensorType whole, const ReshardPlan &plan);
 
 private:
+  /// A constant i32.
+  mlir::Value scalar(int64_t number);
+  /// The number of this device along `parts`, so many times.
+  mlir::Value multipleOf(llvm::ArrayRef<AxisPart> parts, int64_t number);
   mlir::Value step(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
                    mlir::RankedTensorType whole, const ReshardStep &step);
   mlir::Value slice(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
@@ -92,6 +97,9 @@ private:
   const Mesh &mesh;
   mlir::Block &entry;
   std::map<std::vector<AxisPart>, mlir::Value> indices;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> multiples;
+  llvm::DenseMap<int64_t, mlir::Value> scalars;
+  mlir::Value lastScalar; // behind all others, which are made in front
 };
 
 /// A tensor that repeats a scalar.

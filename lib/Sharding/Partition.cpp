@@ -591,7 +591,7 @@ private:
     if (cut.empty())
       return part.value;
     auto type = cast<RankedTensorType>(part.value.getType());
-    Value start = code.startOf(builder, shapeOf(iota.getResult())[dim], cut);
+    Value start = code.startOf(shapeOf(iota.getResult())[dim], cut);
     start = stablehlo::ConvertOp::create(
         builder, RankedTensorType::get({}, type.getElementType()), start);
     return stablehlo::AddOp::create(builder, part.value,
@@ -645,8 +645,7 @@ private:
     SmallVector<Value> starts;
     for (int64_t dim : dims)
       starts.push_back(stablehlo::ReshapeOp::create(
-          builder, single,
-          code.startOf(builder, shape[dim], layout.dims[dim])));
+          builder, single, code.startOf(shape[dim], layout.dims[dim])));
     Value vector = starts.front();
     if (starts.size() > 1)
       vector = stablehlo::ConcatenateOp::create(
