@@ -33,10 +33,10 @@ ShardingBound::ShardingBound(const ShardingGroups &groups)
     now.messages.emplace_back(columns);
   }
   for (size_t group = 0; group < groups.groups.size(); ++group) {
-    int64_t before = 0, behind = 0;
+    double before = 0, behind = 0;
     for (const ShardingGroups::Link &link : groups.groups[group].links)
-      ++(size_t(link.other) < group ? before : behind);
-    shares.push_back(1.0 / double(std::max({before, behind, int64_t(1)})));
+      (size_t(link.other) < group ? before : behind) += link.perGroup;
+    shares.push_back(1.0 / std::max({before, behind, 1.0}));
   }
   setPrices(std::vector<double>(groups.rows.size()));
   now.bound = measure(/*isPassedOn=*/false);
@@ -163,8 +163,9 @@ void ShardingBound::pass(bool forwards) {
           now.messages[2 * link.edge + (link.isFirst ? 0 : 1)];
       std::vector<double> &on =
           now.messages[2 * link.edge + (link.isFirst ? 1 : 0)];
+      const double share = shares[group] * link.perGroup;
       for (size_t row = 0; row < sum.size(); ++row)
-        back[row] -= shares[group] * sum[row];
+        back[row] -= share * sum[row];
       passOn(tables.side(link.edge, link.isFirst),
              tables.side(link.edge, !link.isFirst), back, on);
       // A number that all messages of an edge share is moved back, so that the
@@ -231,6 +232,34 @@ std::vector<double> ShardingBound::excess() const {
   return excess;
 }
 
+bool ShardingBound::keepIfBetter() {
+  now.bound = measure(/*isPassedOn=*/true);
+  // A step that is far too long can end in numbers that are none.
+  if (!(now.bound > best.bound))
+    return false;
+  best = now;
+  return true;
+}
+
+/// So many passes are made both ways before the bound is looked at.
+static constexpr int passesAtOnce = 4;
+
+/// Of the bound.
+static constexpr double hasSettled = 1e-5;
+
+void ShardingBound::settle(int mostPasses, double enough) {
+  for (int passes = 0; passes < mostPasses; passes += passesAtOnce) {
+    for (int i = 0; i < passesAtOnce; ++i) {
+      pass(true);
+      pass(false);
+    }
+    const double before = best.bound;
+    if (!keepIfBetter() || best.bound > enough ||
+        best.bound - before < hasSettled * best.bound)
+      return;
+  }
+}
+
 void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
   const int64_t end = effort + mostEffort;
   // Messages alone until they settle, then prices with them.
@@ -239,18 +268,10 @@ void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
     pass(false);
     ++effort;
   };
-  auto keepBetter = [&] {
-    now.bound = measure(/*isPassedOn=*/true);
-    // A step that is far too long can end in numbers that are none.
-    if (!(now.bound > best.bound))
-      return false;
-    best = now;
-    return true;
-  };
   for (double before = best.bound; effort < end; before = best.bound) {
     for (int i = 0; i < 8; ++i)
       bothWays();
-    if (!keepBetter() ||
+    if (!keepIfBetter() ||
         best.bound - before < 1e-4 * (above.value_or(2 * before) - before))
       break;
   }
@@ -259,7 +280,7 @@ void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
       for (int i = 0; i < 8; ++i)
         bothWays();
       const double before = best.bound;
-      if (!keepBetter() ||
+      if (!keepIfBetter() ||
           (effort >= end && best.bound - before < 1e-4 * best.bound))
         break;
     }
@@ -295,7 +316,7 @@ void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
     const std::vector<double> seen = excess();
     for (size_t row = 0; row < seen.size(); ++row)
       direction[row] = 0.8 * direction[row] + 0.2 * seen[row];
-    if (keepBetter()) {
+    if (keepIfBetter()) {
       worse = 0;
       length = std::min(2.0, 1.2 * length);
     } else if (++worse == 10) {

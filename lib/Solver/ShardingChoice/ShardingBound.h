@@ -13,11 +13,22 @@
 
 #include "ShardingChoice/ShardingTables.h"
 
+#include <limits>
+
 namespace tenon::solver {
 
 class ShardingBound {
 public:
   explicit ShardingBound(const ShardingGroups &groups);
+
+  /// Two lists per edge: a number per label of its first and its second group.
+  using Messages = std::vector<std::vector<double>>;
+  /// Goes on from messages that another problem suggests.
+  void start(Messages messages) { now.messages = std::move(messages); }
+  /// Messages alone, until they settle or the bound is above `enough`, whatever
+  /// that takes.
+  void settle(int mostPasses,
+              double enough = std::numeric_limits<double>::infinity());
 
   /// Looks at about `effort` numbers of tables. `above` is a cost that the
   /// bound cannot exceed, if one is known; steps are of the length that would
@@ -48,7 +59,7 @@ public:
 
 private:
   struct Point {
-    std::vector<std::vector<double>> messages;
+    Messages messages;
     std::vector<double> prices;
     double bound = 0;
   };
@@ -56,6 +67,7 @@ private:
   void setPrices(const std::vector<double> &prices);
   void addMessages(int32_t group, std::vector<double> &costs) const;
   void pass(bool forwards);
+  bool keepIfBetter();
   void passOn(const ShardingTables::Side &from, const ShardingTables::Side &to,
               const std::vector<double> &back, std::vector<double> &on);
   int64_t lowerColumns(const ShardingTables::Side &from);

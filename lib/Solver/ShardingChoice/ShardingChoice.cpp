@@ -8,6 +8,7 @@
 #include "tenon/Solver/ShardingChoice.h"
 
 #include "LargestSum.h"
+#include "ShardingChoice/ShardingFold.h"
 #include "ShardingChoice/ShardingSearch.h"
 
 #include <algorithm>
@@ -132,6 +133,47 @@ static void certify(const ShardingGroups &groups, const ShardingBound &bound,
   solution.bound = static_cast<int64_t>(up);
 }
 
+/// Groups of a folded problem look alike within so many edges: far, so that
+/// most of those that are one have neighbours that are one, too, or less far
+/// where ends are much of a problem.
+static constexpr int farthestAlike = 12, nearestAlike = 3;
+
+/// With fewer groups of a kind than this, on average, a problem is not folded.
+static constexpr size_t leastOfKind = 2;
+
+/// Passes over a folded problem, at most, and over the whole one that goes on
+/// from its messages until the bound is so near to what was found.
+static constexpr int passesFolded = 96, passesUnfolded = 24;
+static constexpr double nearEnough = 0.001;
+
+/// Sets messages, and finds a first choice, from the problem in which all that
+/// looks alike is decided once. Nothing where too little is alike or where no
+/// choice is found.
+static std::optional<ShardingSearch::Choice>
+solveFolded(const ShardingGroups &groups, int64_t effort, uint64_t seed,
+            ShardingBound &bound) {
+  for (int depth = farthestAlike; depth >= nearestAlike; depth /= 2) {
+    const ShardingTwins twins(groups, depth);
+    if (groups.groups.size() < leastOfKind * size_t(twins.kindCount()))
+      continue;
+    const ShardingFold fold(groups, twins);
+    ShardingBound folded(fold.folded());
+    folded.settle(passesFolded);
+    ShardingTwins alike(fold.folded());
+    ShardingSearch search(fold.folded(), folded, alike, /*isGuided=*/true,
+                          seed);
+    search.start(folded.decode());
+    search.run(effort);
+    if (!search.best())
+      return std::nullopt;
+    bound.start(fold.messages(folded));
+    const int64_t cost = search.best()->cost;
+    bound.settle(passesUnfolded, (1 - nearEnough) * double(cost));
+    return ShardingSearch::Choice{fold.labels(search.best()->labels), cost};
+  }
+  return std::nullopt;
+}
+
 ShardingSolution tenon::solver::solveSharding(const ShardingProblem &problem,
                                               const ShardingOptions &options) {
   ShardingSolution solution;
@@ -143,27 +185,35 @@ ShardingSolution tenon::solver::solveSharding(const ShardingProblem &problem,
   const int64_t effort = options.effort * 1'000'000;
   ShardingBound bound(groups);
 
-  // A first choice without a bound says how far the bound may be away.
   ShardingTwins twins(groups);
-  ShardingSearch first(groups, bound, twins, /*isGuided=*/false, options.seed);
-  first.start(fewestBytes(groups));
-  first.run(effort / 50);
-  std::optional<double> above;
-  if (first.best())
-    above = double(first.best()->cost);
-  bound.improve(effort * 2 / 5, above);
+  std::optional<ShardingSearch::Choice> first;
+  std::vector<int32_t> from;
+  if (groups.rows.empty())
+    first = solveFolded(groups, effort * 3 / 10, options.seed, bound);
+  if (first) {
+    from = first->labels;
+  } else {
+    // A first choice without a bound says how far the bound may be away.
+    ShardingSearch search(groups, bound, twins, /*isGuided=*/false,
+                          options.seed);
+    search.start(fewestBytes(groups));
+    search.run(effort / 50);
+    first = search.best();
+    bound.improve(effort * 2 / 5,
+                  first ? std::optional(double(first->cost)) : std::nullopt);
+    from = bound.decode();
+  }
 
   // With a limit, the search did worse on an instance of the contest when few
   // labels were looked at.
   ShardingSearch search(groups, bound, twins, groups.rows.empty(),
                         options.seed);
-  search.start(bound.decode());
+  search.start(from);
   search.run(effort * 29 / 50);
   const std::optional<ShardingSearch::Choice> &best =
-      search.best() &&
-              (!first.best() || search.best()->cost <= first.best()->cost)
+      search.best() && (!first || search.best()->cost <= first->cost)
           ? search.best()
-          : first.best();
+          : first;
   if (!best) {
     solution.message = "found no choice within the limit";
     return solution;

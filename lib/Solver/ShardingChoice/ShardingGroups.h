@@ -35,6 +35,8 @@ struct ShardingGroups {
     int32_t edge = 0;
     int32_t other = 0;
     bool isFirst = false;
+    /// Where a group stands for many, edges per group that this one stands for.
+    double perGroup = 1;
   };
   struct Group {
     int32_t lowestNode = 0;

@@ -10,10 +10,7 @@
 using namespace tenon;
 using namespace tenon::solver;
 
-/// So many edges away groups look alike.
-static constexpr int depth = 3;
-
-ShardingTwins::ShardingTwins(const ShardingGroups &groups)
+ShardingTwins::ShardingTwins(const ShardingGroups &groups, int depth)
     : edges(groups.edges), isWanted(groups.groups.size()),
       isReached(groups.groups.size()) {
   std::vector<std::vector<int64_t>> looks;

@@ -16,8 +16,17 @@ namespace tenon::solver {
 
 class ShardingTwins {
 public:
-  explicit ShardingTwins(const ShardingGroups &groups);
+  /// Groups look alike if all within so many edges of them does.
+  explicit ShardingTwins(const ShardingGroups &groups, int depth = 3);
 
+  /// Groups that look alike have one number; all numbers below the count are
+  /// there.
+  int32_t kindOf(int32_t group) const { return kinds[group]; }
+  int32_t kindCount() const { return static_cast<int32_t>(members.size()); }
+  /// In order.
+  const std::vector<int32_t> &ofKind(int32_t kind) const {
+    return members[kind];
+  }
   /// All groups that look like one, itself among them, in order.
   const std::vector<int32_t> &like(int32_t group) const {
     return members[kinds[group]];
