@@ -15,7 +15,9 @@
 //
 // Groups that are left alone then run earlier, behind the last ones that they
 // may be launched with, if nothing they read is computed in between:
-// conversions of parameters for products, say.
+// conversions of parameters for products, say. Those that cannot run later, in
+// front of the next ones that they may be launched with, if these do not wait
+// for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,10 +107,13 @@ public:
 
   /// Operations run later, behind others of their kind.
   void gather();
-  /// Those that are alone run earlier, behind others of their family.
+  /// Those that are alone run earlier, behind others of their family, or later,
+  /// in front of others.
   void gatherAlone();
 
 private:
+  void runAloneEarlier();
+  void runAloneLater();
   int32_t at(size_t place) const { return block.operations()[place]; }
   unsigned familyAt(size_t place) const { return launches.families[at(place)]; }
   /// Over views to the next place that runs; -1 or the end for none.
@@ -197,6 +202,11 @@ bool Gathering::isAlone(size_t place) const {
 }
 
 void Gathering::gatherAlone() {
+  runAloneEarlier();
+  runAloneLater();
+}
+
+void Gathering::runAloneEarlier() {
   for (size_t from = 1; from < live.size(); ++from) {
     const unsigned family = familyAt(from);
     if (family == 0 || !isAlone(from))
@@ -218,6 +228,28 @@ void Gathering::gatherAlone() {
   }
 }
 
+void Gathering::runAloneLater() {
+  const size_t count = live.size();
+  for (size_t from = count; from-- > 0;) {
+    const unsigned family = familyAt(from);
+    if (family == 0 || !isAlone(from))
+      continue;
+    const size_t due = block.dueOf(at(from));
+    size_t begin = next(from);
+    while (begin < due && familyAt(begin) != family)
+      begin = next(begin);
+    // None of all that runs in a row there may wait for this one.
+    unsigned given = launches.addresses[at(from)];
+    size_t end = begin;
+    for (; end < due && familyAt(end) == family; end = next(end))
+      given += launches.addresses[at(end)];
+    if (begin >= due || (end < count && familyAt(end) == family) ||
+        given > target::mostJointAddresses)
+      continue;
+    tryMove(from, begin);
+  }
+}
+
 struct GatherLaunches
     : public memory::impl::GatherLaunchesPassBase<GatherLaunches> {
   void runOnOperation() override {
@@ -227,6 +259,7 @@ struct GatherLaunches
     KnownOverwrites overwrites;
     Placed placed{std::make_unique<BufferClasses>(function, overwrites)};
     placed.arena = arenaOf(PackingProblem(*placed.buffers));
+    mostArena = placed.arena + placed.arena / partForLaunches;
     // What stays alone in the order that was found moves in that one.
     reorder(function, &Gathering::gather, placed, overwrites);
     reorder(function, &Gathering::gatherAlone, placed, overwrites);
@@ -239,9 +272,14 @@ private:
     int64_t arena = 0;
   };
 
+  /// Fewer launches may take this part of the arena more: a small result that
+  /// waits for its launch at the peak would else rule out a whole order.
+  static constexpr int64_t partForLaunches = 4096;
+  int64_t mostArena = 0;
+
   /// Puts operations into the order that `find` finds.
-  static void reorder(func::FuncOp function, void (Gathering::*find)(),
-                      Placed &placed, KnownOverwrites &overwrites) {
+  void reorder(func::FuncOp function, void (Gathering::*find)(), Placed &placed,
+               KnownOverwrites &overwrites) const {
     Block &block = function.getBody().front();
     OrderingModel model(block, *placed.buffers);
     const Launches launches(block);
@@ -256,9 +294,9 @@ private:
       model.apply(gathering.operations());
       Placed moved{std::make_unique<BufferClasses>(function, overwrites)};
       const PackingProblem packing(*moved.buffers);
-      if (solver::leastArena(packing.problem) <= placed.arena) {
+      if (solver::leastArena(packing.problem) <= mostArena) {
         moved.arena = arenaOf(packing);
-        if (moved.arena <= placed.arena) {
+        if (moved.arena <= mostArena) {
           placed = std::move(moved);
           return;
         }

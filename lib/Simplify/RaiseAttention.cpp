@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Rules.h"
+
 #include "tenon/Analysis/AttentionPattern.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Simplify/Passes.h"
@@ -45,6 +47,8 @@ private:
   LabelledTensor factorOf(const AttentionPattern::Dropout &dropout);
   Result resultFor(const LabelledTensor &wanted);
   void replace(Result result, Value value);
+  /// The same for a gradient, of which nobody reads that +0 is added to it.
+  void replaceGradient(Result result, Value value);
   /// Behind what is read, at the softmax or later.
   void standBehind(ArrayRef<Value> operands);
   DenseI64ArrayAttr dims(const LabelledTensor &tensor) {
@@ -93,6 +97,25 @@ void AttentionWriter::replace(Result result, Value value) {
     value = stablehlo::ReshapeOp::create(builder, location,
                                          result.wanted.value.getType(), value);
   result.wanted.value.replaceAllUsesWith(value);
+}
+
+/// Adding +0 makes +0 of -0. Elements that the program's own operations compute
+/// are zero with one sign or the other where a sum of small numbers underflows,
+/// by the order of the sum, which is not the program's here anyway.
+static void dropAddedZeros(Value value) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+    auto sum = dyn_cast<stablehlo::AddOp>(user);
+    if (sum && sum.getLhs() == value && isSplat(sum.getRhs(), 0))
+      sum.replaceAllUsesWith(value);
+    else if (isa<stablehlo::ReshapeOp, stablehlo::TransposeOp>(user))
+      dropAddedZeros(user->getResult(0));
+  }
+}
+
+void AttentionWriter::replaceGradient(Result result, Value value) {
+  replace(result, value);
+  if (getElementTypeOrSelf(value.getType()).isF32())
+    dropAddedZeros(value);
 }
 
 LabelledTensor AttentionWriter::squeezed(const LabelledTensor &tensor) {
@@ -183,9 +206,9 @@ void AttentionWriter::write() {
       builder.getF32FloatAttr(p.scale), fill, flag(p.causal),
       flag(p.roundsWeights), flag(p.roundsWeightGradients),
       flag(p.roundsSlopes));
-  replace(query, gradient.getQueryGradient());
-  replace(key, gradient.getKeyGradient());
-  replace(value, gradient.getValueGradient());
+  replaceGradient(query, gradient.getQueryGradient());
+  replaceGradient(key, gradient.getKeyGradient());
+  replaceGradient(value, gradient.getValueGradient());
 }
 
 class RaiseAttention

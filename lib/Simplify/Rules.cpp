@@ -100,9 +100,10 @@ static bool neverNegativeZero(Value value, Subnormals subnormals, int depth) {
         return product.getLhs() == product.getRhs();
       })
       .Case<AddOp>([&](AddOp sum) {
-        // Only -0 + -0 is -0.
-        return !flushes &&
-               (operandNever(sum.getLhs()) || operandNever(sum.getRhs()));
+        // Only -0 + -0 is -0. A number plus +0 is not flushed.
+        return isSplat(sum.getRhs(), 0) ||
+               (!flushes &&
+                (operandNever(sum.getLhs()) || operandNever(sum.getRhs())));
       })
       .Case<ConvertOp>([&](ConvertOp convert) {
         Type from = getElementTypeOrSelf(convert.getOperand().getType());
@@ -118,6 +119,9 @@ static bool neverNegativeZero(Value value, Subnormals subnormals, int depth) {
       })
       .Case<ReshapeOp, BroadcastInDimOp, TransposeOp, SliceOp, ReverseOp>(
           [&](auto) { return operandNever(op->getOperand(0)); })
+      .Case<ConcatenateOp>([&](ConcatenateOp joined) {
+        return llvm::all_of(joined.getInputs(), operandNever);
+      })
       .Default([](Operation *) { return false; });
 }
 

@@ -156,6 +156,89 @@ struct PadOfNothing : OpRewritePattern<PadOp> {
   }
 };
 
+/// The sum of two tensors that zeros surround, and that lie side by side in
+/// them, as gradients of slices of one tensor do: their concatenation. Where an
+/// element meets a zero, it stays a sum, which makes +0 of -0.
+struct SumOfPads : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    auto left = op.getLhs().getDefiningOp<PadOp>();
+    auto right = op.getRhs().getDefiningOp<PadOp>();
+    if (!left || !right || !isFramed(left) || !isFramed(right))
+      return failure();
+    const int64_t rank = op.getType().getRank();
+    for (int64_t dim = 0; dim < rank; ++dim)
+      for (auto [first, second] : {std::pair(left, right), {right, left}})
+        if (first.getEdgePaddingLow()[dim] +
+                tensorTypeOf(first.getOperand()).getDimSize(dim) ==
+            second.getEdgePaddingLow()[dim]) {
+          join(op, first, second, dim, rewriter);
+          return success();
+        }
+    return failure();
+  }
+
+private:
+  /// By zeros at the edges alone, and for this sum alone.
+  static bool isFramed(PadOp op) {
+    auto isNegative = [](int64_t padding) { return padding < 0; };
+    return op->hasOneUse() && isSplat(op.getPaddingValue(), 0) &&
+           allAre(op.getInteriorPadding(), 0) &&
+           llvm::none_of(op.getEdgePaddingLow(), isNegative) &&
+           llvm::none_of(op.getEdgePaddingHigh(), isNegative);
+  }
+
+  static void join(AddOp op, PadOp first, PadOp second, int64_t dimension,
+                   PatternRewriter &rewriter) {
+    // Zeros around both stand around the whole, others around one of them.
+    SmallVector<int64_t> low, high;
+    for (auto [a, b] :
+         llvm::zip(first.getEdgePaddingLow(), second.getEdgePaddingLow()))
+      low.push_back(std::min(a, b));
+    for (auto [a, b] :
+         llvm::zip(first.getEdgePaddingHigh(), second.getEdgePaddingHigh()))
+      high.push_back(std::min(a, b));
+    SmallVector<Value> parts;
+    for (PadOp each : {first, second}) {
+      SmallVector<int64_t> before, behind;
+      for (size_t dim = 0; dim < low.size(); ++dim) {
+        const bool joins = int64_t(dim) == dimension;
+        before.push_back(joins ? 0 : each.getEdgePaddingLow()[dim] - low[dim]);
+        behind.push_back(joins ? 0
+                               : each.getEdgePaddingHigh()[dim] - high[dim]);
+      }
+      RankedTensorType type = tensorTypeOf(each.getOperand());
+      Value zeros = makeSplat(rewriter, op.getLoc(), type,
+                              rewriter.getZeroAttr(type.getElementType()));
+      Value part =
+          AddOp::create(rewriter, op.getLoc(), each.getOperand(), zeros);
+      parts.push_back(padded(rewriter, op.getLoc(), part, before, behind,
+                             each.getPaddingValue()));
+    }
+    SmallVector<int64_t> shape(tensorTypeOf(parts[0]).getShape());
+    shape[dimension] += tensorTypeOf(parts[1]).getDimSize(dimension);
+    Value whole =
+        ConcatenateOp::create(rewriter, op.getLoc(), op.getType().clone(shape),
+                              parts, rewriter.getI64IntegerAttr(dimension));
+    rewriter.replaceOp(op, padded(rewriter, op.getLoc(), whole, low, high,
+                                  first.getPaddingValue()));
+  }
+
+  static Value padded(PatternRewriter &rewriter, Location location, Value value,
+                      ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                      Value padding) {
+    if (allAre(low, 0) && allAre(high, 0))
+      return value;
+    RankedTensorType type = tensorTypeOf(value);
+    SmallVector<int64_t> shape(type.getShape()), interior(shape.size(), 0);
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      shape[dim] += low[dim] + high[dim];
+    return PadOp::create(rewriter, location, type.clone(shape), value, padding,
+                         low, high, interior);
+  }
+};
+
 struct SimplifyConcatenate : OpRewritePattern<ConcatenateOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConcatenateOp op,
@@ -253,10 +336,9 @@ struct SimplifyReverse : OpRewritePattern<ReverseOp> {
 } // namespace
 
 void populateShapeRules(RewritePatternSet &patterns) {
-  patterns
-      .add<SliceOfWhole, SliceOfSlice, SliceOfConcatenate, SliceOfBroadcast,
-           SliceOfWidening, PadOfNothing, SimplifyConcatenate, SimplifyReverse>(
-          patterns.getContext());
+  patterns.add<SliceOfWhole, SliceOfSlice, SliceOfConcatenate, SliceOfBroadcast,
+               SliceOfWidening, PadOfNothing, SumOfPads, SimplifyConcatenate,
+               SimplifyReverse>(patterns.getContext());
 }
 
 } // namespace tenon::simplify

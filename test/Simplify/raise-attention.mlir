@@ -8,9 +8,14 @@
 // CHECK: step.attention_gradient %arg0 [0, q, 1, d], %arg1 [0, k, 1, d], %arg2 [0, k, 1, v] of %maximum, %sum, %arg3 [0, q, 1, v]
 // CHECK-SAME: -> [0, q, 1, d], [0, k, 1, d], [0, k, 1, v] {causal, scale = 5.000000e-01 : f32}
 // CHECK-NOT: exponential
+// That zeros are added to gradients, alone, takes no kernel behind the one of attention.
+// CHECK: %[[KEY:.*]] = stablehlo.reshape %key_gradient
+// CHECK: %[[OUTPUT:.*]] = stablehlo.add %output, %{{.*}} : tensor<2x8x3x4xf32>
+// CHECK: return %[[OUTPUT]], %query_gradient, %[[KEY]], %value_gradient
 // REMARK: remark: [Passed] Attention {{.*}}attention of 2 batch dimensions with its gradient
 func.func @causal(%q: tensor<2x8x3x4xf32>, %k: tensor<2x8x3x4xf32>, %v: tensor<2x8x3x4xf32>, %g: tensor<2x8x3x4xf32>)
-    -> (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>) {
+    -> (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x12xf32>, tensor<2x8x3x4xf32>) {
+  %more = stablehlo.constant dense<0.0> : tensor<2x8x3x4xf32>
   %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %zeros = stablehlo.constant dense<0.0> : tensor<2x3x8x8xf32>
@@ -54,7 +59,13 @@ func.func @causal(%q: tensor<2x8x3x4xf32>, %k: tensor<2x8x3x4xf32>, %v: tensor<2
   %34 = stablehlo.transpose %33, dims = [0, 2, 1, 3] : (tensor<2x3x8x4xf32>) -> tensor<2x8x3x4xf32>
   %35 = stablehlo.dot_general %32, %k, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1] : (tensor<2x3x8x8xf32>, tensor<2x8x3x4xf32>) -> tensor<2x3x8x4xf32>
   %36 = stablehlo.transpose %35, dims = [0, 2, 1, 3] : (tensor<2x3x8x4xf32>) -> tensor<2x8x3x4xf32>
-  return %17, %36, %34, %21 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>
+  // Gradients that are laid out behind each other and added to zeros.
+  %flat = stablehlo.constant dense<0.0> : tensor<2x8x12xf32>
+  %37 = stablehlo.reshape %34 : (tensor<2x8x3x4xf32>) -> tensor<2x8x12xf32>
+  %38 = stablehlo.add %37, %flat : tensor<2x8x12xf32>
+  %39 = stablehlo.add %17, %more : tensor<2x8x3x4xf32>
+  %40 = stablehlo.add %21, %more : tensor<2x8x3x4xf32>
+  return %39, %36, %38, %40 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x12xf32>, tensor<2x8x3x4xf32>
 }
 
 // -----

@@ -155,8 +155,9 @@ def GatherLaunchesPass : Pass<"memory-gather-launches", "::mlir::func::FuncOp"> 
     Lets groups of the function's block run later, up to the next group that one
     launch can do as well: element-wise groups, and reductions of the same kind.
     A group waits for others as long as nobody waits for its results, and no more
-    bytes are live than are at the peak. The new order is kept if the arena is
-    no larger in it. The stage `codegen` launches together what then follows each
+    bytes are live than are at the peak. What is alone then runs earlier or later,
+    next to groups that one launch can do with it. The new order is kept if the
+    arena is at most 1/4096 larger in it. The stage `codegen` launches together what then follows each
     other and does not touch what another one writes.
 
     ```mlir

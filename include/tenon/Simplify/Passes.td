@@ -16,8 +16,9 @@ def ApplyRulesPass : Pass<"simplify-apply-rules"> {
     Folds constants (elementary functions excepted: they belong to the compiled
     code), removes what changes nothing in floating point, composes movements of
     elements, turns guarded accesses at known places into slices, and dots that
-    add nothing up into element-wise products, and picks single elements, as of
-    labels, from what others are computed from. Where subnormal numbers are
+    add nothing up into element-wise products, adds up padded tensors that lie
+    side by side by a concatenation, and picks single elements, as of labels, from
+    what others are computed from. Where subnormal numbers are
     flushed, an operation that leaves its operand alone otherwise (here the
     multiplication by 1) goes only if the operand cannot be subnormal, as what was
     computed before.
@@ -228,7 +229,8 @@ def RaiseAttentionPass : Pass<"simplify-raise-attention"> {
     gradient as automatic differentiation writes it, and puts `step.attention`
     and `step.attention_gradient` in their place. Whether it does follows from
     the program alone; what is close to attention gets a remark that says why it
-    stays.
+    stays. Zeros that are added to a gradient of f32 are left out: whether a sum
+    underflows to +0 or -0 depends on its order, which is another one here.
 
     ```mlir
     // before
