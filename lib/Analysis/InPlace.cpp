@@ -10,10 +10,17 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Step/Step.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 using namespace mlir;
 using namespace tenon;
 
-bool tenon::isReadOnlyWhereWritten(Value value, bool inRows) {
+/// The same, but for values that were looked at: a value is computed from
+/// another one in many ways, each of which comes to its readers.
+static bool isReadOnlyWhereWritten(Value value, bool inRows,
+                                   llvm::SmallDenseSet<Value, 16> &seen) {
+  if (!seen.insert(value).second)
+    return true;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     if (isa<step::YieldOp>(user) || (inRows && isa<stablehlo::ReduceOp>(user)))
@@ -26,7 +33,7 @@ bool tenon::isReadOnlyWhereWritten(Value value, bool inRows) {
     if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(user);
         reshape &&
         differInUnitsAlone(reshape.getOperand(), reshape.getResult())) {
-      if (!isReadOnlyWhereWritten(reshape.getResult(), inRows))
+      if (!isReadOnlyWhereWritten(reshape.getResult(), inRows, seen))
         return false;
       continue;
     }
@@ -34,10 +41,15 @@ bool tenon::isReadOnlyWhereWritten(Value value, bool inRows) {
       return false;
     if (shapeOf(user->getResult(0)) != shapeOf(value))
       return false;
-    if (!isReadOnlyWhereWritten(user->getResult(0), inRows))
+    if (!isReadOnlyWhereWritten(user->getResult(0), inRows, seen))
       return false;
   }
   return true;
+}
+
+bool tenon::isReadOnlyWhereWritten(Value value, bool inRows) {
+  llvm::SmallDenseSet<Value, 16> seen;
+  return ::isReadOnlyWhereWritten(value, inRows, seen);
 }
 
 /// Whether a slice is the part that an update replaces. Where the part is the

@@ -179,11 +179,12 @@ static void declareFollowers(ModuleOp module,
 /// that start them.
 static void countNodes(ModuleOp module, llvm::json::Object &details) {
   int64_t invocations = 0, launched = 0, launches = 0, followers = 0;
+  const SymbolTable symbols(module);
   module.walk([&](exec::InvokeOp invoke) {
     if (invoke->getParentOfType<exec::ProgramOp>().getSymName() != "step")
       return;
     ++invocations;
-    followers += exec::launchesOf(invoke) - 1;
+    followers += exec::launchesOf(invoke, symbols) - 1;
     auto joint = invoke->getAttrOfType<DictionaryAttr>(exec::jointAttrName);
     if (!joint)
       return;

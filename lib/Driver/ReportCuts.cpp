@@ -24,7 +24,8 @@ namespace {
 /// Walks a program as the runtime does when it captures it.
 class Cuts {
 public:
-  explicit Cuts(llvm::json::Array &found) : found(found) {}
+  Cuts(llvm::json::Array &found, const SymbolTable &symbols)
+      : found(found), symbols(symbols) {}
 
   /// The nodes of a block that is one graph; nothing if it is cut.
   std::optional<int64_t> nodesOf(Region &region);
@@ -34,6 +35,7 @@ private:
   void cut(Operation *op, const std::string &why);
 
   llvm::json::Array &found;
+  const SymbolTable &symbols;
   target::GraphNodes size;
 };
 
@@ -95,7 +97,7 @@ std::optional<int64_t> Cuts::nodesOf(Region &region) {
       }
       if (auto joint = op.getAttrOfType<DictionaryAttr>(exec::jointAttrName))
         launched = joint.getAs<IntegerAttr>("invocations").getInt() - 1;
-      const int64_t launches = exec::launchesOf(invoke);
+      const int64_t launches = exec::launchesOf(invoke, symbols);
       for (int64_t i = 0; i < launches; ++i)
         size.add();
       append(launches);
@@ -113,7 +115,8 @@ std::optional<int64_t> Cuts::nodesOf(Region &region) {
 
 llvm::json::Array driver::reportCuts(ModuleOp module) {
   llvm::json::Array found;
+  const SymbolTable symbols(module);
   for (auto program : module.getOps<exec::ProgramOp>())
-    Cuts(found).nodesOf(program.getBody());
+    Cuts(found, symbols).nodesOf(program.getBody());
   return found;
 }

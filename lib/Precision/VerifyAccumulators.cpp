@@ -51,7 +51,7 @@ bool isNarrowSum(Operation *op) {
 /// Follows a device program.
 class StoredSums {
 public:
-  explicit StoredSums(ModuleOp module) : module(module) {}
+  explicit StoredSums(ModuleOp module) : module(module), symbols(module) {}
 
   /// A reduction in a kernel that adds up what an earlier kernel had added up
   /// and rounded; null if there is none.
@@ -138,7 +138,7 @@ private:
   }
 
   Operation *run(exec::InvokeOp invoke) {
-    Operation *callee = module.lookupSymbol(invoke.getCallee());
+    Operation *callee = symbols.lookup(invoke.getCallee());
     if (auto kernel = dyn_cast_or_null<func::FuncOp>(callee);
         kernel && !kernel.isExternal())
       return runKernel(invoke, kernel);
@@ -188,6 +188,7 @@ private:
   }
 
   ModuleOp module;
+  const SymbolTable symbols;
   SmallVector<Place> rounded; // partial sums that were rounded to 16 bits
 };
 

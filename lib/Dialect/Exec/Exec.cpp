@@ -167,16 +167,15 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-int64_t exec::launchesOf(InvokeOp invoke) {
+int64_t exec::launchesOf(InvokeOp invoke, const SymbolTable &symbols) {
   int64_t launches = 1;
-  auto module = invoke->getParentOfType<ModuleOp>();
-  Operation *callee = module.lookupSymbol(invoke.getCallee());
+  Operation *callee = symbols.lookup(invoke.getCallee());
   while (callee) {
     auto next = callee->getAttrOfType<FlatSymbolRefAttr>(followedByAttrName);
     if (!next)
       break;
     ++launches;
-    callee = module.lookupSymbol(next.getValue());
+    callee = symbols.lookup(next.getValue());
   }
   return launches;
 }

@@ -10,6 +10,7 @@
 #ifndef TENON_DIALECT_EXEC_GPUCODE_H
 #define TENON_DIALECT_EXEC_GPUCODE_H
 
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -35,8 +36,9 @@ inline constexpr llvm::StringLiteral followedByAttrName = "exec.followed_by";
 inline constexpr llvm::StringLiteral jointAttrName = "exec.joint";
 
 class InvokeOp;
-/// How many kernels an invocation launches, one after the other.
-int64_t launchesOf(InvokeOp invoke);
+/// How many kernels an invocation launches, one after the other. `symbols` are
+/// the module's.
+int64_t launchesOf(InvokeOp invoke, const mlir::SymbolTable &symbols);
 
 } // namespace tenon::exec
 
