@@ -54,10 +54,21 @@ public:
 
   /// Per place.
   std::vector<int64_t> liveBytes() const;
+  /// What liveBytes() is behind move(from, to), of what it is now. Only while
+  /// nothing runs beside anything.
+  std::vector<int64_t> liveBytesBehindMove(std::vector<int64_t> live,
+                                           size_t from, size_t to) const;
   int64_t peak() const;
 
 private:
+  int64_t workspaceOf(size_t place) const {
+    return problem.operations[size_t(order[place])].workspace;
+  }
+
   const solver::OrderingProblem &problem;
+  std::vector<llvm::SmallVector<int32_t>> touched;   // values, per operation
+  std::vector<llvm::SmallVector<int32_t>> touchedBy; // operations, per value
+  std::vector<bool> isKept;                          // per value
   std::vector<llvm::SmallVector<int32_t>> earlier, after; // per operation
   std::vector<int32_t> order;
   std::vector<size_t> places; // per operation, in the order

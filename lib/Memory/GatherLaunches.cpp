@@ -156,18 +156,13 @@ void Gathering::gather() {
 }
 
 void Gathering::tryMove(size_t from, size_t to) {
+  std::vector<int64_t> moved = block.liveBytesBehindMove(live, from, to);
+  for (size_t place = std::min(from, to);
+       place <= std::max(from, to) && place < moved.size(); ++place)
+    if (moved[place] > std::max(most, live[place]))
+      return;
   block.move(from, to);
-  std::vector<int64_t> moved = block.liveBytes();
-  bool fits = true;
-  for (size_t place = std::min(from, to); place <= std::max(from, to); ++place)
-    fits &=
-        place >= moved.size() || moved[place] <= std::max(most, live[place]);
-  if (fits)
-    live = std::move(moved);
-  else if (from < to)
-    block.move(to - 1, from);
-  else
-    block.move(to, from + 1);
+  live = std::move(moved);
 }
 
 int64_t Gathering::previous(int64_t place) const {
