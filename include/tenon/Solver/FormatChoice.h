@@ -12,6 +12,12 @@
 // forbidden border with each. (Any cost of two levels that is submodular, as
 // costs of casts are, is a sum of such borders.)
 //
+// Bytes may have a price, in units of cost for each. What is minimised then is
+// the sum of costs plus the price of all bytes, those of levels and those of
+// borders that are paid. The price is part of the problem, and a solution still
+// says cost and bytes apart. So its proof says that no choice that costs as
+// little takes fewer bytes, and none that takes as few bytes costs less.
+//
 // A worked example with the levels 0 = bf16 and 1 = f32. A product p reads x
 // and w; w stays f32 in memory, and each cast takes 3:
 //
@@ -22,8 +28,9 @@
 //
 // x and p in bf16 cost 2 + 10, the cast of w 3: 15 in all.
 //
-// The proof is an amount f per border, from 0 to its cost (forbidden: any). A
-// border of cost c asks for c or nothing, and that is at least
+// Costs here include the price of bytes, if they have one. The proof is an
+// amount f per border, from 0 to its cost (forbidden: any). A border of cost c
+// asks for c or nothing, and that is at least
 //
 //     f [wide variable >= from]  -  f [narrow variable >= below],
 //
@@ -37,7 +44,8 @@
 // to the cost.
 //
 // Of several cheapest choices the solution is the one in which every variable
-// has the lowest level that it has in any of them, so the one of fewest bytes.
+// has the lowest level that it has in any of them. Where borders have no bytes,
+// that is the one of fewest bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,10 +87,23 @@ struct FormatProblem {
     int32_t below = 0;
     /// Nothing: forbidden.
     std::optional<int64_t> cost;
+    /// Taken where it is paid; not negative.
+    int64_t bytes = 0;
   };
 
   std::vector<Variable> variables;
   std::vector<Border> borders;
+  /// Of a byte, in units of cost; not negative.
+  int64_t price = 0;
+
+  /// What a level, or a border that is paid and not forbidden, adds to what is
+  /// minimised.
+  int64_t priced(const Level &level) const {
+    return level.cost + price * level.bytes;
+  }
+  int64_t priced(const Border &border) const {
+    return *border.cost + price * border.bytes;
+  }
 };
 
 struct FormatSolution {
@@ -90,9 +111,10 @@ struct FormatSolution {
   bool valid = false;
   /// Per variable.
   std::vector<int32_t> levels;
-  int64_t cost = 0;
+  int64_t cost = 0; // without the price of bytes
   int64_t bytes = 0;
-  /// No choice costs less; equal to the cost where the solver made it.
+  /// No choice costs less, its bytes included at their price; equal to what the
+  /// choice costs where the solver made it.
   int64_t bound = 0;
   /// The certificate: an amount per border, see above.
   std::vector<int64_t> amounts;
@@ -104,13 +126,21 @@ struct FormatSolution {
 /// variable and level.
 FormatSolution solveFormats(const FormatProblem &problem);
 
+/// The highest price of a byte, from 0 to `mostPrice`, for which the solution
+/// costs at most `mostCost`, the price not counted; 0 also where there is none.
+/// A higher price never makes a solution cheaper. The price that the problem
+/// has does not matter; it is valid with `mostPrice`. Time is that of solving
+/// it once for each binary digit of `mostPrice`.
+int64_t highestPrice(FormatProblem problem, int64_t mostCost,
+                     int64_t mostPrice);
+
 /// The first false claim of a solution, or nothing. Shares no code with the
 /// solver.
 std::optional<std::string> checkFormats(const FormatProblem &problem,
                                         const FormatSolution &solution);
 
-/// What is wrong with a problem, or nothing. All costs together, and all bytes
-/// together, are at most 2^60.
+/// What is wrong with a problem, or nothing. All costs together, the price of
+/// all bytes included, and all bytes together, are at most 2^60.
 std::optional<std::string> validateFormatProblem(const FormatProblem &problem);
 
 std::optional<std::string> parseFormatProblem(std::string_view text,

@@ -1,9 +1,10 @@
 //===- CheckFormatChoice.cpp - judge formats and their bound --------------===//
 //
-// Adds up what the levels and the borders between them cost, and the bound that
-// the amounts prove. Shares no code with the solver. Every cost and every sum
-// of costs of a valid problem is at most 2^60, and so is every amount that the
-// checker accepts; sums of amounts are taken in 128 bits.
+// Adds up what the levels and the borders between them cost, and their bytes,
+// and the bound that the amounts prove of cost and priced bytes together.
+// Shares no code with the solver. Every cost and every sum of costs of a valid
+// problem is at most 2^60, and so is every amount that the checker accepts;
+// sums of amounts are taken in 128 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,8 @@ static __int128 provedBound(const FormatProblem &problem,
   for (const FormatProblem::Variable &variable : problem.variables) {
     costs.emplace_back();
     for (const FormatProblem::Level &level : variable.levels)
-      costs.back().push_back(level.cost);
+      costs.back().push_back(level.cost +
+                             __int128(problem.price) * level.bytes);
   }
   for (size_t i = 0; i < amounts.size(); ++i) {
     const FormatProblem::Border &border = problem.borders[i];
@@ -71,6 +73,7 @@ tenon::solver::checkFormats(const FormatProblem &problem,
     if (!border.cost)
       return "border " + std::to_string(i) + " is forbidden";
     cost += *border.cost;
+    bytes += border.bytes;
   }
   if (cost != solution.cost)
     return "the choice costs " + std::to_string(cost) + ", not " +
@@ -82,15 +85,18 @@ tenon::solver::checkFormats(const FormatProblem &problem,
     return "there are amounts of " + std::to_string(solution.amounts.size()) +
            " borders, expected " + std::to_string(problem.borders.size());
   for (size_t i = 0; i < problem.borders.size(); ++i) {
-    const int64_t most = problem.borders[i].cost.value_or(largestSum);
+    const FormatProblem::Border &border = problem.borders[i];
+    const int64_t most =
+        border.cost ? *border.cost + problem.price * border.bytes : largestSum;
     if (solution.amounts[i] < 0 || solution.amounts[i] > most)
       return "border " + std::to_string(i) + " has amount " +
              std::to_string(solution.amounts[i]) + ", expected at most " +
              std::to_string(most);
   }
-  if (solution.bound > solution.cost)
+  const int64_t priced = cost + problem.price * bytes;
+  if (solution.bound > priced)
     return "bound " + std::to_string(solution.bound) + " exceeds the cost " +
-           std::to_string(solution.cost) + " of a valid choice";
+           std::to_string(priced) + " of a valid choice";
   if (provedBound(problem, solution.amounts) < solution.bound)
     return "the amounts do not prove the bound " +
            std::to_string(solution.bound);

@@ -86,14 +86,16 @@ FormatSolution tenon::solver::solveFormats(const FormatProblem &problem) {
     const int32_t to = vertex(border.wide, border.from);
     std::optional<int32_t> &arc = arcs.emplace_back();
     if (from != FlowNetwork::sink && to != FlowNetwork::source && from != to)
-      arc = addArc(from, to, border.cost.value_or(FlowNetwork::unlimited));
+      arc =
+          addArc(from, to,
+                 border.cost ? problem.priced(border) : FlowNetwork::unlimited);
   }
   const auto count = static_cast<int32_t>(problem.variables.size());
   for (int32_t id = 0; id < count; ++id) {
     const FormatProblem::Variable &variable = problem.variables[id];
     for (int32_t level = variable.least; level <= variable.most(); ++level) {
       const int32_t here = vertex(id, level), next = vertex(id, level + 1);
-      addArc(next, here, variable.at(level).cost);
+      addArc(next, here, problem.priced(variable.at(level)));
       if (here != FlowNetwork::sink && next != FlowNetwork::source)
         addArc(here, next, FlowNetwork::unlimited);
     }
@@ -103,7 +105,7 @@ FormatSolution tenon::solver::solveFormats(const FormatProblem &problem) {
     network.setCapacity(static_cast<int32_t>(arc), capacities[arc]);
 
   solution.valid = true;
-  solution.cost = solution.bound = network.maximize();
+  solution.bound = network.maximize();
   for (int32_t id = 0; id < count; ++id) {
     const FormatProblem::Variable &variable = problem.variables[id];
     int32_t level = variable.least;
@@ -113,7 +115,24 @@ FormatSolution tenon::solver::solveFormats(const FormatProblem &problem) {
     solution.levels.push_back(level);
     solution.bytes += variable.at(level).bytes;
   }
+  for (const FormatProblem::Border &border : problem.borders)
+    if (solution.levels[border.wide] >= border.from &&
+        solution.levels[border.narrow] < border.below)
+      solution.bytes += border.bytes;
+  solution.cost = solution.bound - problem.price * solution.bytes;
   for (std::optional<int32_t> arc : arcs)
     solution.amounts.push_back(arc ? network.flow(*arc) : 0);
   return solution;
+}
+
+int64_t tenon::solver::highestPrice(FormatProblem problem, int64_t mostCost,
+                                    int64_t mostPrice) {
+  int64_t known = 0;
+  for (int64_t above = mostPrice + 1; above - known > 1;) {
+    problem.price = known + (above - known) / 2;
+    const FormatSolution solution = solveFormats(problem);
+    (solution.valid && solution.cost <= mostCost ? known : above) =
+        problem.price;
+  }
+  return known;
 }

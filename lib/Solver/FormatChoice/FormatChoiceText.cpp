@@ -48,10 +48,17 @@ tenon::solver::validateFormatProblem(const FormatProblem &problem) {
         return "border " + std::to_string(i) + " has level " +
                std::to_string(level) + ", expected 1 to " +
                std::to_string(FormatProblem::mostLevels - 1);
-    if (border.cost.value_or(0) < 0)
-      return "border " + std::to_string(i) + " has a negative cost";
+    if (border.cost.value_or(0) < 0 || border.bytes < 0)
+      return "border " + std::to_string(i) + " has a negative cost or size";
+    if (!border.cost && border.bytes)
+      return "border " + std::to_string(i) + " is forbidden and has a size";
     costs += border.cost.value_or(0);
+    bytes += border.bytes;
   }
+  if (problem.price < 0)
+    return std::string("bytes have a negative price");
+  if (bytes <= largestSum)
+    costs += problem.price * bytes;
   if (costs > largestSum || bytes > largestSum)
     return std::string("the sum of all costs or of all sizes exceeds 2^60");
   return std::nullopt;
@@ -70,7 +77,12 @@ tenon::solver::parseFormatProblem(std::string_view text,
     const auto count = static_cast<int64_t>(problem.variables.size());
     auto id = [&] { return lines.integer(0, count - 1); };
     auto number = [&] { return lines.integer(0, largestSum); };
-    if (lines.keyword("variable")) {
+    if (lines.keyword("price")) {
+      auto price = problem.price ? std::nullopt : number();
+      if (!price || !lines.atEnd())
+        return lines.error("expected 'price' and a whole number, once");
+      problem.price = *price;
+    } else if (lines.keyword("variable")) {
       auto given = lines.integer(count, count);
       auto least = given ? lines.integer(0, mostLevel) : std::nullopt;
       if (!least)
@@ -92,12 +104,16 @@ tenon::solver::parseFormatProblem(std::string_view text,
       auto below = narrow ? lines.integer(1, mostLevel) : std::nullopt;
       const bool isForbidden = below && lines.keyword("forbidden");
       auto cost = below && !isForbidden ? number() : std::nullopt;
-      if (!below || !(isForbidden || cost) || !lines.atEnd())
+      auto bytes =
+          cost && !lines.atEnd() ? number() : std::optional<int64_t>(0);
+      if (!below || !(isForbidden || cost) || !bytes || !lines.atEnd())
         return lines.error("expected 'border WIDE FROM NARROW BELOW' and a "
-                           "cost or 'forbidden', after its variables");
-      problem.borders.push_back(
-          {static_cast<int32_t>(*wide), static_cast<int32_t>(*from),
-           static_cast<int32_t>(*narrow), static_cast<int32_t>(*below), cost});
+                           "cost, and perhaps bytes, or 'forbidden', after its "
+                           "variables");
+      problem.borders.push_back({static_cast<int32_t>(*wide),
+                                 static_cast<int32_t>(*from),
+                                 static_cast<int32_t>(*narrow),
+                                 static_cast<int32_t>(*below), cost, *bytes});
     } else {
       return lines.error("unknown field '" + lines.word() + "'");
     }
@@ -109,6 +125,8 @@ tenon::solver::parseFormatProblem(std::string_view text,
 
 std::string tenon::solver::printFormatProblem(const FormatProblem &problem) {
   std::string text = "formats-problem 1\n";
+  if (problem.price)
+    text += "price " + std::to_string(problem.price) + "\n";
   for (size_t i = 0; i < problem.variables.size(); ++i) {
     const FormatProblem::Variable &variable = problem.variables[i];
     text +=
@@ -122,7 +140,8 @@ std::string tenon::solver::printFormatProblem(const FormatProblem &problem) {
     text += "border " + std::to_string(border.wide) + " " +
             std::to_string(border.from) + " " + std::to_string(border.narrow) +
             " " + std::to_string(border.below) + " " +
-            (border.cost ? std::to_string(*border.cost) : "forbidden") + "\n";
+            (border.cost ? std::to_string(*border.cost) : "forbidden") +
+            (border.bytes ? " " + std::to_string(border.bytes) : "") + "\n";
   return text;
 }
 

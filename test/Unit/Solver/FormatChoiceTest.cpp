@@ -51,19 +51,36 @@ FormatProblem randomFormats(uint32_t seed) {
   return problem;
 }
 
+/// The same with a price, and borders that take bytes.
+FormatProblem randomPricedFormats(uint32_t seed) {
+  std::mt19937 random(~seed);
+  FormatProblem problem = randomFormats(seed);
+  problem.price = int64_t(1 + random() % 6);
+  for (FormatProblem::Border &border : problem.borders)
+    if (border.cost)
+      border.bytes = int64_t(random() % 4);
+  return problem;
+}
+
 /// What the definition says, or nothing for a forbidden choice.
 std::optional<int64_t> costOf(const FormatProblem &problem,
-                              const std::vector<int32_t> &levels) {
-  int64_t cost = 0;
-  for (size_t i = 0; i < levels.size(); ++i)
+                              const std::vector<int32_t> &levels,
+                              int64_t *bytes = nullptr) {
+  int64_t cost = 0, sum = 0;
+  for (size_t i = 0; i < levels.size(); ++i) {
     cost += problem.variables[i].at(levels[i]).cost;
+    sum += problem.variables[i].at(levels[i]).bytes;
+  }
   for (const FormatProblem::Border &border : problem.borders)
     if (levels[border.wide] >= border.from &&
         levels[border.narrow] < border.below) {
       if (!border.cost)
         return std::nullopt;
       cost += *border.cost;
+      sum += border.bytes;
     }
+  if (bytes)
+    *bytes = sum;
   return cost;
 }
 
@@ -74,28 +91,41 @@ struct Cheapest {
   std::vector<int32_t> lowest;
 };
 
-Cheapest tryAllChoices(const FormatProblem &problem) {
-  Cheapest best;
+/// Calls `visit` with the levels of every choice.
+template <typename Visit>
+void forEachChoice(const FormatProblem &problem, Visit visit) {
   std::vector<int32_t> levels;
   for (const FormatProblem::Variable &variable : problem.variables)
     levels.push_back(variable.least);
   while (true) {
-    const std::optional<int64_t> cost = costOf(problem, levels);
-    if (cost && (!best.cost || *cost < *best.cost)) {
-      best = {cost, levels};
-    } else if (cost && *cost == *best.cost) {
-      for (size_t i = 0; i < levels.size(); ++i)
-        best.lowest[i] = std::min(best.lowest[i], levels[i]);
-    }
+    visit(levels);
     size_t i = 0;
     while (i < levels.size() && levels[i] == problem.variables[i].most()) {
       levels[i] = problem.variables[i].least;
       ++i;
     }
     if (i == levels.size())
-      return best;
+      return;
     ++levels[i];
   }
+}
+
+/// The price of bytes counts.
+Cheapest tryAllChoices(const FormatProblem &problem) {
+  Cheapest best;
+  forEachChoice(problem, [&](const std::vector<int32_t> &levels) {
+    int64_t bytes = 0;
+    std::optional<int64_t> cost = costOf(problem, levels, &bytes);
+    if (cost)
+      *cost += problem.price * bytes;
+    if (cost && (!best.cost || *cost < *best.cost)) {
+      best = {cost, levels};
+    } else if (cost && *cost == *best.cost) {
+      for (size_t i = 0; i < levels.size(); ++i)
+        best.lowest[i] = std::min(best.lowest[i], levels[i]);
+    }
+  });
+  return best;
 }
 
 TEST(FormatChoice, SolvesTheExample) {
@@ -131,6 +161,51 @@ TEST(FormatChoice, IsTheCheapestOfAllChoicesWithTheLowestLevels) {
   }
   EXPECT_GT(feasible, 500 / test::roundStride);
   EXPECT_GT(infeasible, 20 / test::roundStride);
+}
+
+TEST(FormatChoice, PricedBytesAreMinimisedToo) {
+  int feasible = 0;
+  for (uint32_t seed = 0; seed < 3000; seed += test::roundStride) {
+    const FormatProblem problem = randomPricedFormats(seed);
+    ASSERT_EQ(validateFormatProblem(problem), std::nullopt) << seed;
+    const FormatSolution solution = solveFormats(problem);
+    if (!solution.valid)
+      continue;
+    ++feasible;
+    const Cheapest best = tryAllChoices(problem);
+    EXPECT_EQ(solution.bound, *best.cost) << seed;
+    EXPECT_EQ(solution.levels, best.lowest) << seed;
+    EXPECT_EQ(solution.cost + problem.price * solution.bytes, solution.bound);
+    EXPECT_EQ(checkFormats(problem, solution), std::nullopt) << seed;
+    forEachChoice(problem, [&](const std::vector<int32_t> &levels) {
+      int64_t bytes = 0;
+      auto cost = costOf(problem, levels, &bytes);
+      EXPECT_FALSE(cost && *cost <= solution.cost && bytes < solution.bytes);
+    });
+    FormatSolution wrong = solution;
+    ++wrong.bound;
+    EXPECT_NE(checkFormats(problem, wrong), std::nullopt) << seed;
+  }
+  EXPECT_GT(feasible, 300 / test::roundStride);
+}
+
+TEST(FormatChoice, TheHighestPriceStaysWithinTheCost) {
+  constexpr int64_t mostPrice = 25;
+  int between = 0;
+  for (uint32_t seed = 0; seed < 1000; seed += test::roundStride) {
+    FormatProblem problem = randomPricedFormats(seed);
+    problem.price = 0;
+    const FormatSolution cheapest = solveFormats(problem);
+    if (!cheapest.valid)
+      continue;
+    const int64_t mostCost = cheapest.cost + seed % 7;
+    const int64_t price = highestPrice(problem, mostCost, mostPrice);
+    for (problem.price = 0; problem.price <= mostPrice; ++problem.price)
+      EXPECT_EQ(solveFormats(problem).cost <= mostCost, problem.price <= price)
+          << seed;
+    between += price > 0 && price < mostPrice;
+  }
+  EXPECT_GT(between, 50 / test::roundStride);
 }
 
 /// Whatever is accepted is true: no choice costs less than the bound.
@@ -211,7 +286,8 @@ TEST(FormatChoice, TheCheckerNamesTheFirstFalseClaim) {
 
 TEST(FormatChoice, ReadsWhatItWrites) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
-    const FormatProblem problem = randomFormats(seed);
+    const FormatProblem problem =
+        seed % 2 ? randomPricedFormats(seed) : randomFormats(seed);
     const std::string text = printFormatProblem(problem);
     FormatProblem again;
     ASSERT_EQ(parseFormatProblem(text, again), std::nullopt) << text;
@@ -244,8 +320,12 @@ TEST(FormatChoice, SaysWhatIsWrongWithAFile) {
   EXPECT_EQ(errorOf("variable 0 0 1 5 1 4\n"),
             "line 2: variable 0 takes fewer bytes at a wider level");
   EXPECT_EQ(errorOf("variable 0 0 1 1\nborder 0 1 1 1 4\n"),
-            "line 3: expected 'border WIDE FROM NARROW BELOW' and a cost or "
-            "'forbidden', after its variables");
+            "line 3: expected 'border WIDE FROM NARROW BELOW' and a cost, and "
+            "perhaps bytes, or 'forbidden', after its variables");
+  EXPECT_EQ(errorOf("price 2\nprice 3\n"),
+            "line 3: expected 'price' and a whole number, once");
+  EXPECT_EQ(errorOf("price 1152921504606846976\nvariable 0 0 0 2\n"),
+            "line 3: the sum of all costs or of all sizes exceeds 2^60");
   EXPECT_EQ(errorOf("variable 0 0 1152921504606846976 0\n"
                     "variable 1 0 1 0\n"),
             "line 3: the sum of all costs or of all sizes exceeds 2^60");
