@@ -18,6 +18,7 @@
 #include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Precision/FormatPolicy.h"
+#include "tenon/Precision/LiveBytes.h"
 #include "tenon/Precision/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -98,7 +99,13 @@ struct Outlook {
   OwningOpRef<ModuleOp> grouped;
   std::vector<precision::PlannedKernel> kernels;
   double seconds = 0;
+  double livePeak = 0; // bytes, see LiveBytes
 };
+
+/// Where products of 16 bits are not quicker than those of f32, 16 bits are for
+/// memory: a choice may be predicted to take this much of the step's time in
+/// f32 if that saves bytes.
+constexpr double slowestForBytes = 1.02;
 
 /// XLA gets the arguments and results that came. The upper half of an f32 is no
 /// f16, so the policy f16 leaves state as it is.
@@ -116,7 +123,12 @@ class FormatSearch {
 public:
   FormatSearch(ModuleOp step, StageRun &run, bool handsOn)
       : step(step), run(run), handsOn(handsOn), holding(holdingOf(run)),
-        forXla(run.options.target == OutputTarget::stablehlo) {}
+        forXla(run.options.target == OutputTarget::stablehlo),
+        weighsBytes(run.resolved.target == OutputTarget::cpu && !forXla &&
+                    narrowFormatOf(run.resolved.precision) ==
+                        precision::NarrowFormat::bf16 &&
+                    !run.resolved.machine.multipliesNatively(
+                        ElementType::bf16, run.resolved.features.isa)) {}
 
   /// Puts the step with its formats into `chosen`, and what grouping made of it
   /// into `grouped`, if it was grouped.
@@ -130,11 +142,20 @@ private:
   /// takes its place: in which order a value's uses are, on which grouping may
   /// depend, differs in copies.
   ExitCode lookBeside(OwningOpRef<ModuleOp> &module, Outlook &outlook);
+  /// What a choice may take, and what a byte is worth, both or none in
+  /// question.
+  struct Limit {
+    double seconds = 0;           // 0: the least time is asked for
+    std::optional<int64_t> price; // nothing: the highest within the seconds
+  };
   /// Gives `module` the formats that are cheapest with these kernels, as far as
   /// they are not settled, or f32 alone, and holds its state as they ask for.
   ExitCode lower(ModuleOp module, const Outlook &outlook,
-                 const precision::SettledFormats &settled, bool keepWide,
-                 precision::FormatReport &report);
+                 const precision::SettledFormats &settled, const Limit &limit,
+                 bool keepWide, precision::FormatReport &report);
+  /// Whether the groups of one choice are to be preferred to another's.
+  bool isBetter(const Outlook &one, const Outlook &other,
+                const Limit &limit) const;
 
   ModuleOp step;
   StageRun &run;
@@ -143,6 +164,7 @@ private:
   /// XLA brings its own libraries, so each product is a call that nobody is
   /// asked about.
   bool forXla;
+  bool weighsBytes;
 };
 
 } // namespace
@@ -181,19 +203,23 @@ ExitCode FormatSearch::lookAhead(OwningOpRef<ModuleOp> module,
       main, run.resolved.machine, narrowFormatOf(run.resolved.precision));
   outlook.seconds =
       cost::predictStep(main.getBody(), run.resolved.machine).total.seconds;
+  outlook.livePeak = precision::LiveBytes(outlook.kernels).peak();
   outlook.grouped = std::move(module);
   return exitOk;
 }
 
 ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
                              const precision::SettledFormats &settled,
-                             bool keepWide, precision::FormatReport &report) {
+                             const Limit &limit, bool keepWide,
+                             precision::FormatReport &report) {
   return run.runPasses(module, [&](OpPassManager &passes) {
     precision::ChooseFormatsPassOptions options;
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
     options.narrowKernels = run.resolved.target == OutputTarget::cuda || forXla;
     options.format = narrowFormatOf(run.resolved.precision);
     options.keepWide = keepWide;
+    options.mostSeconds = limit.seconds;
+    options.price = limit.price.value_or(-1);
     options.policy = run.resolved.precisionPolicy;
     options.holding = holding;
     options.holdBatches = run.resolved.holdBatches && !forXla;
@@ -243,6 +269,15 @@ static void settle(const precision::FormatReport &report,
       settled[index] = own.isNarrow;
 }
 
+bool FormatSearch::isBetter(const Outlook &one, const Outlook &other,
+                            const Limit &limit) const {
+  const bool isWithin = one.seconds <= limit.seconds;
+  if (weighsBytes && isWithin != (other.seconds <= limit.seconds))
+    return isWithin;
+  return weighsBytes && isWithin ? one.livePeak < other.livePeak
+                                 : one.seconds < other.seconds;
+}
+
 ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
                               OwningOpRef<ModuleOp> &grouped,
                               precision::FormatReport &report) {
@@ -254,20 +289,23 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   Outlook asItIs;
   if (ExitCode code = lookAhead(step.clone(), asItIs); code != exitOk)
     return code;
+  Limit limit;
+  if (weighsBytes)
+    limit.seconds = slowestForBytes * asItIs.seconds;
   // Narrow values change what is worth joining, so a choice is made anew with
   // the kernels that the last one leads to, as long as its groups are not
   // slower.
   constexpr size_t mostChoices = 3;
   constexpr double nearlyEqual = 1.01;
   std::vector<Choice> choices;
-  size_t quickest = 0;
-  // What was chosen with the kernels of the quickest.
+  size_t preferred = 0;
+  // What was chosen with the kernels of that.
   std::optional<precision::FormatReport> next;
   do {
     Choice choice{step.clone(), {}, {}};
     if (ExitCode code = lower(*choice.lowered,
                               choices.empty() ? asItIs : choices.back().outlook,
-                              {}, /*keepWide=*/false, choice.report);
+                              {}, limit, /*keepWide=*/false, choice.report);
         code != exitOk)
       return code;
     if (llvm::any_of(choices, [&](const Choice &known) {
@@ -280,26 +318,29 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
         code != exitOk)
       return code;
     choices.push_back(std::move(choice));
-    if (choices.back().outlook.seconds < choices[quickest].outlook.seconds)
-      quickest = choices.size() - 1;
-  } while (choices.size() < mostChoices &&
-           choices.back().outlook.seconds <=
-               nearlyEqual * choices[quickest].outlook.seconds);
+    if (isBetter(choices.back().outlook, choices[preferred].outlook, limit))
+      preferred = choices.size() - 1;
+  } while (
+      choices.size() < mostChoices &&
+      (weighsBytes || choices.back().outlook.seconds <=
+                          nearlyEqual * choices[preferred].outlook.seconds));
   const double wideSeconds = choices.front().report.wideSeconds;
-  // The last cut is made with the kernels of the quickest choice, and finds it:
+  // The last cut is made with the kernels of that choice, and finds it:
   // what it would have otherwise leads to kernels that are slower, or that
   // nobody has seen, and stays as it is.
-  if (quickest + 1 < choices.size())
-    next = std::move(choices[quickest + 1].report);
-  Choice best = std::move(choices[quickest]);
+  if (preferred + 1 < choices.size())
+    next = std::move(choices[preferred + 1].report);
+  Choice best = std::move(choices[preferred]);
   precision::SettledFormats settled;
   while (!next || !haveSameFormats(best.report, *next)) {
-    if (next)
+    if (next) {
       settle(best.report, *next, settled);
+      limit.price = next->problem.price;
+    }
     next.emplace();
     OwningOpRef<ModuleOp> again = step.clone();
-    if (ExitCode code =
-            lower(*again, best.outlook, settled, /*keepWide=*/false, *next);
+    if (ExitCode code = lower(*again, best.outlook, settled, limit,
+                              /*keepWide=*/false, *next);
         code != exitOk)
       return code;
   }
@@ -309,19 +350,22 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   // what groups XLA makes nobody knows. Only the policy bf16-state makes
   // another step of f32; of others it is known what they take.
   const bool isAsItIs = holding != precision::StateHolding::bf16;
-  if (!best.report.isWished && !forXla &&
-      (!isAsItIs || asItIs.seconds < best.outlook.seconds)) {
+  auto isQuicker = [&](const Outlook &wide) {
+    return wide.seconds < best.outlook.seconds &&
+           (!weighsBytes || best.outlook.livePeak >= wide.livePeak ||
+            slowestForBytes * wide.seconds < best.outlook.seconds);
+  };
+  if (!best.report.isWished && !forXla && (!isAsItIs || isQuicker(asItIs))) {
     Choice wide{step.clone(), {}, {}};
-    if (ExitCode code =
-            lower(*wide.lowered, asItIs, {}, /*keepWide=*/true, wide.report);
+    if (ExitCode code = lower(*wide.lowered, asItIs, {}, {}, /*keepWide=*/true,
+                              wide.report);
         code != exitOk)
       return code;
     if (!isAsItIs)
       if (ExitCode code = lookBeside(wide.lowered, wide.outlook);
           code != exitOk)
         return code;
-    const double seconds = (isAsItIs ? asItIs : wide.outlook).seconds;
-    if (seconds < best.outlook.seconds)
+    if (isQuicker(isAsItIs ? asItIs : wide.outlook))
       best = std::move(wide);
   }
   grouped = std::move(best.outlook.grouped);
@@ -341,6 +385,7 @@ static void reportFormats(const precision::FormatReport &report,
   run.details["wide_products"] = report.wideProducts;
   run.details["predicted_seconds"] = report.chosenSeconds;
   run.details["predicted_seconds_f32"] = report.wideSeconds;
+  run.details["picoseconds_per_byte"] = report.problem.price;
   if (run.resolved.precision == Precision::f16)
     run.details["values_that_may_overflow"] = report.mayOverflow;
   llvm::json::Array lines;

@@ -30,6 +30,9 @@ using namespace tenon::precision;
 
 namespace {
 
+/// In picoseconds. Memory moves a byte in a hundredth of that.
+constexpr int64_t highestPriceOfByte = 4095;
+
 struct ChooseFormats
     : public precision::impl::ChooseFormatsPassBase<ChooseFormats> {
   using ChooseFormatsPassBase::ChooseFormatsPassBase;
@@ -80,10 +83,18 @@ struct ChooseFormats
     FormatModel model =
         modelFormats(step, classes, kernels, settled,
                      filled ? machine : target::builtInTarget(*isa), *isa,
-                     narrowKernels, isHeldNarrow);
+                     narrowKernels, mostSeconds > 0, isHeldNarrow);
     FormatReport own;
     FormatReport &report = filled ? *filled : own;
     report.problem = std::move(model.problem);
+    if (mostSeconds > 0)
+      report.problem.price =
+          price >= 0
+              ? price
+              : solver::highestPrice(
+                    report.problem,
+                    std::llround((mostSeconds - model.fixedSeconds) * 1e12),
+                    highestPriceOfByte);
     report.solution = solver::solveFormats(report.problem);
     if (!report.solution.valid) {
       step.emitError() << "no formats were found: " << report.solution.message;
@@ -167,7 +178,9 @@ private:
             ? "its kernels were formed with it, and no quicker ones were "
               "found"
         : isNarrow ? "the cheapest choice"
-                   : "16 bits would take longer";
+        : report.problem.price > 0
+            ? "16 bits would take longer than their bytes are worth"
+            : "16 bits would take longer";
     (isProduct  ? isNarrow ? report.narrowProducts : report.wideProducts
      : isNarrow ? report.narrowValues
                 : report.wideValues)++;

@@ -8,8 +8,11 @@
 
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Precision/LiveBytes.h"
+#include "tenon/Precision/PrecisionRules.h"
 
 #include <cmath>
+#include <optional>
 
 using namespace mlir;
 using namespace tenon;
@@ -24,7 +27,7 @@ public:
   Modeller(func::FuncOp step, const FormatClasses &classes,
            ArrayRef<PlannedKernel> planned, const SettledFormats &settled,
            const target::Target &machine, target::Isa isa, bool narrowKernels,
-           IsHeldNarrow isHeldNarrow)
+           bool weighsBytes, IsHeldNarrow isHeldNarrow)
       : step(step), classes(classes), settled(settled), machine(machine),
         features(isa), narrowKernels(narrowKernels), isHeldNarrow(isHeldNarrow),
         stored(classes.classes().size()) {
@@ -32,6 +35,8 @@ public:
                      [&](Operation *op) { operations[numberOf(op)] = op; });
     for (const PlannedKernel &kernel : planned)
       kernels.push_back(inF32(kernel));
+    if (weighsBytes)
+      live.emplace(kernels);
     for (auto [index, product] : llvm::enumerate(classes.products()))
       productOf[product.op] = int(index);
   }
@@ -51,6 +56,7 @@ private:
     bool isStored = false;
     bool canMakerCast = false;
     double bytes = 0, runs = 0; // of the largest write
+    double highBytes = 0; // in f32, of what is there at moments that count
   };
 
   /// The kernel with the bytes that it has if all values of classes are f32;
@@ -74,6 +80,7 @@ private:
             (moved.operation >= 0 || kernel.product >= 0)) {
           kernel.roofline.bytes += moved.bytes;
           moved.bytes *= 2;
+          moved.wholeBytes *= 2;
         }
     // Beside values a copy is what products ask for.
     if (!onlyCopies(kernel))
@@ -93,6 +100,17 @@ private:
                return classOf(made) >= 0 && classOf(read) == classOf(made);
              });
            });
+  }
+
+  /// Whether the kernel rounds a value that another one made in f32, and does
+  /// nothing else.
+  static bool onlyRounds(const PlannedKernel &kernel) {
+    if (kernel.reads.size() != 1 || kernel.writes.size() != 1 ||
+        !kernel.copies.empty())
+      return false;
+    const Traffic &read = kernel.reads.front(), &made = kernel.writes.front();
+    return read.operation >= 0 && read.operation == made.operation &&
+           read.index == made.index && !read.isNarrow && made.isNarrow;
   }
 
   int classOf(const Traffic &traffic) const {
@@ -120,6 +138,7 @@ private:
   }
 
   void findStored() {
+    llvm::DenseSet<std::pair<int64_t, unsigned>> known;
     for (const PlannedKernel &kernel : kernels) {
       for (const Traffic &write : kernel.writes) {
         int index = classOf(write);
@@ -131,6 +150,9 @@ private:
             kernel.takesAnyFormat && kernel.kind != step::GroupKind::generic;
         value.bytes = std::max(value.bytes, write.bytes);
         value.runs = std::max(value.runs, kernel.runs);
+        if (live && live->isHigh(write) &&
+            known.insert({write.operation, write.index}).second)
+          value.highBytes += write.wholeBytes;
       }
       for (const Traffic &read : kernel.reads)
         if (int index = classOf(read); index >= 0 && read.operation < 0)
@@ -163,11 +185,26 @@ private:
                                   : std::optional<bool>(found->second);
   }
 
+  /// Whether all of it are elements of arguments in another order, such as
+  /// joined weights: rounding them saves no activation.
+  bool isMovedFromArguments(int index) const {
+    return llvm::all_of(classes.classes()[index].members, [&](Value value) {
+      Operation *op = value.getDefiningOp();
+      return op && op->getBlock() == &func::FuncOp(step).getBody().front() &&
+             ruleOf(op).Operands == moves &&
+             llvm::all_of(op->getOperands(), [&](Value operand) {
+               return isa<BlockArgument>(operand) || !isF32Tensor(operand) ||
+                      classes.classOf(operand) == index;
+             });
+    });
+  }
+
   std::string whyNotNative(const Product &product) const {
     if (!product.whyWide.empty())
       return product.whyWide;
-    return narrowKernels || machine.multipliesNatively(
-                                elementTypeOf(classes.narrow()), features)
+    return narrowKernels || live ||
+                   machine.multipliesNatively(elementTypeOf(classes.narrow()),
+                                              features)
                ? ""
                : "16-bit products are not quicker here";
   }
@@ -182,9 +219,13 @@ private:
       why = each.whyWide;
       if (why.empty() && !stored[index].isStored && known != true)
         why = "it does not leave its kernel";
+      if (why.empty() && live && !each.isWished && isMovedFromArguments(index))
+        why = "it has the elements of arguments";
       if (why.empty())
         model.variableOfClass[index] =
-            addVariable(each.bytes / 2, each.bytes, known);
+            live ? addVariable(int64_t(stored[index].highBytes / 2),
+                               int64_t(stored[index].highBytes), known)
+                 : addVariable(each.bytes / 2, each.bytes, known);
     }
     llvm::DenseSet<int> inLibrary;
     for (const PlannedKernel &kernel : kernels)
@@ -212,6 +253,18 @@ private:
     return cost::startSeconds(2, machine) + copySeconds(1.5 * wideBytes);
   }
 
+  /// A kernel that computes in f32 needs another one to convert what it reads
+  /// or writes in 16 bits, unless it is known to be a call that rounds its
+  /// result by itself.
+  double castSeconds(const PlannedKernel &kernel, const Traffic &moved) const {
+    const bool isWide = llvm::none_of(
+        kernel.reads, [](const Traffic &read) { return read.isNarrow; });
+    return live && kernel.kind == step::GroupKind::library && isWide &&
+                   moved.isNarrow
+               ? cost::conversionSeconds(moved.bytes / 4, kernel.roofline.cores)
+               : castSeconds(moved.bytes);
+  }
+
   void addSeconds(int of, int32_t level, double seconds) {
     auto &variable = model.problem.variables[of];
     if (level >= variable.least && level <= variable.most())
@@ -228,6 +281,8 @@ private:
     double whole = asItIs.seconds(bytes, machine);
     if (onlyCasts(kernel))
       return addCasts(kernel);
+    if (live && onlyRounds(kernel))
+      return; // priced where the f32 is made
     model.wideSeconds += kernel.runs * whole;
     int variable = product >= 0 ? model.variableOfProduct[product] : -1;
     if (variable >= 0 &&
@@ -296,9 +351,14 @@ private:
     addCopiesOf(kernel, kernel.roofline, kernel.roofline.bytes);
     for (const auto *traffic : {&kernel.reads, &kernel.writes})
       for (const Traffic &moved : *traffic)
-        if (int index = classOf(moved); mayBeNarrow(index))
-          addSeconds(model.variableOfClass[index], narrowLevel,
-                     kernel.runs * castSeconds(moved.bytes));
+        if (int index = classOf(moved); mayBeNarrow(index)) {
+          int variable = model.variableOfClass[index];
+          addSeconds(variable, narrowLevel,
+                     kernel.runs * castSeconds(kernel, moved));
+          // Beside the 16 bits the f32 is there.
+          if (double bytes = countedCast(moved); bytes > 0 && !moved.isNarrow)
+            addBorder(alwaysWide(), variable, 0, bytes);
+        }
   }
 
   void addProduct(const PlannedKernel &kernel, int product) {
@@ -314,9 +374,11 @@ private:
       if (isMultiplied(read))
         operands += read.bytes;
     int written = -1;
+    const Traffic *made = nullptr;
     for (const Traffic &write : kernel.writes)
       if (int index = classOf(write); mayBeNarrow(index)) {
         written = index;
+        made = &write;
         result = write.bytes;
       }
     auto seconds = [&](bool isNarrow, bool isResultNarrow) {
@@ -336,30 +398,52 @@ private:
       addSeconds(variable, wideLevel,
                  seconds(true, false) - seconds(true, true));
       // It writes what it multiplies, or f32.
-      addBorder(product, variable, kernel.runs * castSeconds(result));
+      addBorder(product, variable, kernel.runs * castSeconds(kernel, *made),
+                countedCast(*made));
     }
     for (const Traffic &read : kernel.reads) {
       if (!isMultiplied(read))
         continue;
       int index = classOf(read);
-      addBorder(copyOf(index), product, std::nullopt, /*isForbidden=*/true);
+      forbidBorder(copyOf(index), product);
       if (mayBeNarrow(index))
         addBorder(product, model.variableOfClass[index],
-                  kernel.runs * castSeconds(read.bytes));
+                  kernel.runs * castSeconds(read.bytes), countedCast(read));
     }
   }
 
   /// Paid where the first is wide and the second narrow.
-  void addBorder(int wideOne, int narrowOne, std::optional<double> seconds,
-                 bool isForbidden = false) {
+  solver::FormatProblem::Border &addBorder(int wideOne, int narrowOne,
+                                           double seconds, double bytes = 0) {
     solver::FormatProblem::Border border;
     border.wide = wideOne;
     border.from = wideLevel;
     border.narrow = narrowOne;
     border.below = wideLevel;
-    if (!isForbidden)
-      border.cost = picoseconds(*seconds);
-    model.problem.borders.push_back(border);
+    border.cost = picoseconds(seconds);
+    border.bytes = int64_t(bytes);
+    return model.problem.borders.emplace_back(border);
+  }
+  void forbidBorder(int wideOne, int narrowOne) {
+    addBorder(wideOne, narrowOne, 0).cost.reset();
+  }
+
+  /// The f32 that a kernel which casts makes for another kernel is there while
+  /// that runs, and no longer. It counts where formats could not make up for
+  /// it: if it is more than a quarter of the peak. Returns its bytes then.
+  double countedCast(const Traffic &moved) const {
+    constexpr double leastShare = 0.25;
+    return live && live->isHigh(moved) &&
+                   moved.wholeBytes > leastShare * live->peak()
+               ? moved.wholeBytes
+               : 0;
+  }
+
+  /// A variable that is wide in every choice.
+  int alwaysWide() {
+    if (wideVariable < 0)
+      wideVariable = addVariable(0, 0, /*isSettledNarrow=*/false);
+    return wideVariable;
   }
 
   /// The variable that says whether products find a 16-bit copy of a class.
@@ -390,8 +474,12 @@ private:
         making = 0;
       else if (auto known = copiesMade.find(index); known != copiesMade.end())
         making = known->second;
+      // State that is held in 16 bits is no copy in memory.
+      const double copied = isHeld(index) ? 0 : value.highBytes / 2;
       if (mayBeNarrow(index))
-        addBorder(model.variableOfClass[index], variable, making);
+        addBorder(model.variableOfClass[index], variable, making, copied);
+      else if (copied > 0)
+        addBorder(alwaysWide(), variable, making, copied);
       else
         addSeconds(variable, narrowLevel, making);
     }
@@ -405,6 +493,9 @@ private:
   target::Isa features;
   bool narrowKernels;
   IsHeldNarrow isHeldNarrow;
+  /// Where bytes are weighed.
+  std::optional<LiveBytes> live;
+  int wideVariable = -1;
   std::vector<Stored> stored;
   llvm::DenseMap<int64_t, Operation *> operations;
   llvm::DenseMap<Operation *, int> productOf;
@@ -415,14 +506,12 @@ private:
 
 } // namespace
 
-FormatModel precision::modelFormats(func::FuncOp step,
-                                    const FormatClasses &classes,
-                                    ArrayRef<PlannedKernel> kernels,
-                                    const SettledFormats &settled,
-                                    const target::Target &machine,
-                                    target::Isa isa, bool narrowKernels,
-                                    IsHeldNarrow isHeldNarrow) {
+FormatModel precision::modelFormats(
+    func::FuncOp step, const FormatClasses &classes,
+    ArrayRef<PlannedKernel> kernels, const SettledFormats &settled,
+    const target::Target &machine, target::Isa isa, bool narrowKernels,
+    bool weighsBytes, IsHeldNarrow isHeldNarrow) {
   return Modeller(step, classes, kernels, settled, machine, isa, narrowKernels,
-                  isHeldNarrow)
+                  weighsBytes, isHeldNarrow)
       .run();
 }

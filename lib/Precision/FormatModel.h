@@ -14,6 +14,12 @@
 // them and all values wide, otherwise between them and all narrow that may be.
 // So the sum is exact for the formats that the kernels have, and at both ends.
 //
+// Where bytes are weighed, those count that are in memory at moments that could
+// be the peak (LiveBytes): values as they are stored, copies for products, and
+// what a kernel that casts makes for a product, if it is a large part of the
+// peak by itself. Products may read 16 bits where they are not quicker, too:
+// the library widens blocks of them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_PRECISION_FORMATMODEL_H
@@ -49,13 +55,15 @@ using IsHeldNarrow = llvm::function_ref<bool(mlir::BlockArgument)>;
 
 /// `step` carries the numbers that `kernels` speak of. What is settled, classes
 /// and then products by number, has no other level. Products may be narrow in
-/// calls of libraries, by instructions for that, and with `narrowKernels` in
-/// any kernel.
+/// calls of libraries, by instructions for that or with `weighsBytes`, and with
+/// `narrowKernels` in any kernel. Bytes are those of classes; with
+/// `weighsBytes` those that count, for a problem that gets a price.
 FormatModel modelFormats(mlir::func::FuncOp step, const FormatClasses &classes,
                          llvm::ArrayRef<PlannedKernel> kernels,
                          const SettledFormats &settled,
                          const target::Target &machine, target::Isa isa,
-                         bool narrowKernels, IsHeldNarrow isHeldNarrow);
+                         bool narrowKernels, bool weighsBytes,
+                         IsHeldNarrow isHeldNarrow);
 
 } // namespace tenon::precision
 

@@ -8,6 +8,7 @@
 
 #include "FormatClasses.h"
 
+#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -135,6 +136,7 @@ private:
 
   static Traffic measured(Traffic traffic, Value value, double bytes) {
     traffic.bytes = bytes;
+    traffic.wholeBytes = double(storedBytes(value.getType()));
     traffic.isNarrow = isNarrowFormat(getElementTypeOrSelf(value));
     return traffic;
   }

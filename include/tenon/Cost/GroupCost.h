@@ -53,6 +53,10 @@ struct Roofline {
 Roofline rooflineOf(step::GroupOp group, const target::Target &target,
                     std::optional<ElementType> multiplied = std::nullopt);
 
+/// Seconds in which a library's call on so many cores widens elements of 16
+/// bits to f32, or rounds as many, in blocks that stay in caches.
+double conversionSeconds(double elements, int64_t cores);
+
 /// Leaves the predicted time of each group on it as step::nanosecondsAttrName.
 void annotateTimes(mlir::Region &region, const target::Target &target);
 

@@ -26,6 +26,7 @@ struct Traffic {
   int64_t operation = -1;
   unsigned index = 0;
   double bytes = 0;      // in one run, as they are stored
+  double wholeBytes = 0; // of the value, of which a run may move a part
   bool isNarrow = false; // whether they are stored in 16 bits
 };
 

@@ -59,6 +59,12 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
                         "5 bits of exponent"))}]>,
     Option<"keepWide", "keep-wide", "bool", "false",
            "nothing is stored or multiplied in 16 bits">,
+    Option<"mostSeconds", "most-seconds", "double", "0",
+           "where 16-bit products are not quicker: choose fewest bytes at the peak at a "
+           "price for each, the highest for which the model stays within these seconds; "
+           "0: choose the least time">,
+    Option<"price", "price", "int64_t", "-1",
+           "with most-seconds: the price of a byte in picoseconds, if it is known">,
     Option<"policy", "policy", "std::string", "\"\"",
            "what the user says of formats, as JSON (docs/GettingStarted.md)">,
     Option<"holdBatches", "hold-batches", "bool", "false",
