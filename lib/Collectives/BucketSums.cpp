@@ -20,6 +20,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
 
 namespace tenon::collectives {
 #define GEN_PASS_DEF_BUCKETSUMSPASS
@@ -77,7 +78,8 @@ private:
     auto first = describeCollective(a, whyNot),
          second = describeCollective(b, whyNot);
     first->piece = second->piece = 1;
-    return *first == *second;
+    return *first == *second && a->hasAttr(step::sumsByTreeAttrName) ==
+                                    b->hasAttr(step::sumsByTreeAttrName);
   }
 
   bool isInBucket(Operation *op) const {

@@ -120,8 +120,26 @@ private:
         .getResult(0);
   }
 
+  /// The sum of the first half of the rows and that of the second.
+  Value summedByTree(Value rows, int64_t begin, int64_t end) {
+    if (end - begin > 1)
+      return stablehlo::AddOp::create(
+          builder, summedByTree(rows, begin, (begin + end) / 2),
+          summedByTree(rows, (begin + end) / 2, end));
+    ArrayRef<int64_t> shape = shapeOf(rows);
+    SmallVector<int64_t> first(shape.size()), last(shape),
+        strides(shape.size(), 1);
+    first[0] = begin;
+    last[0] = end;
+    return reshaped(
+        stablehlo::SliceOp::create(builder, rows, first, last, strides),
+        shape.drop_front());
+  }
+
   /// The rows, combined.
   Value reduced(Value rows) {
+    if (isTree)
+      return summedByTree(rows, 0, n);
     auto reduce = stablehlo::ReduceOp::create(
         builder, TypeRange(typeOf(shapeOf(rows).drop_front())),
         ValueRange(rows),
@@ -163,6 +181,7 @@ private:
   Operation *op;
   const CollectiveDescription &d;
   const int64_t n = d.groupSize;
+  const bool isTree = op->hasAttr(step::sumsByTreeAttrName);
   const Value input = op->getOperand(0);
   const DenseIntElementsAttr groups =
       op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
@@ -171,10 +190,13 @@ private:
 };
 
 struct Expand : public collectives::impl::ExpandPassBase<Expand> {
+  using ExpandPassBase::ExpandPassBase;
+
   void runOnOperation() override {
     SmallVector<Operation *> collectives;
     getOperation().walk([&](Operation *op) {
-      if (exchanges(op))
+      if (exchanges(op) &&
+          (!onlyTrees || op->hasAttr(step::sumsByTreeAttrName)))
         collectives.push_back(op);
     });
     for (Operation *op : collectives) {

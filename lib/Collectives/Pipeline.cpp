@@ -11,12 +11,16 @@
 using namespace mlir;
 using namespace tenon;
 
-void collectives::buildCollectivesPipeline(OpPassManager &passes,
-                                           int64_t bucketBytes,
-                                           bool mergesEqual) {
+void collectives::buildSumsPipeline(OpPassManager &passes, bool mergesEqual) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   if (mergesEqual)
     functions.addPass(createMergeEqualPass());
   functions.addPass(createReduceOncePass());
-  functions.addPass(createBucketSumsPass({bucketBytes}));
+}
+
+void collectives::buildCollectivesPipeline(OpPassManager &passes,
+                                           int64_t bucketBytes,
+                                           bool mergesEqual) {
+  buildSumsPipeline(passes, mergesEqual);
+  passes.addNestedPass<func::FuncOp>(createBucketSumsPass({bucketBytes}));
 }

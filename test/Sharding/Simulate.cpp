@@ -116,6 +116,19 @@ Tensor tenon::sharding::shardOf(const Tensor &whole, const Layout &layout,
   return part;
 }
 
+Tensor tenon::sharding::wholeOf(ArrayRef<Tensors> returned, size_t result,
+                                const Tensor &like, const Layout &layout,
+                                const Mesh &mesh) {
+  Tensor whole(like);
+  for (auto [device, results] : llvm::enumerate(returned))
+    forEachElement(like.shape(), layout, mesh, device,
+                   [&](const Index &local, std::optional<Index> at) {
+                     if (at)
+                       whole.at(*at) = results[result].at(local);
+                   });
+  return whole;
+}
+
 std::string tenon::sharding::differenceOf(func::FuncOp main, const Mesh &mesh,
                                           ArrayRef<Tensor> arguments,
                                           ArrayRef<Tensor> expected,

@@ -31,6 +31,12 @@ reference::Tensors makeInputs(mlir::func::FuncOp main, const Inputs &inputs);
 reference::Tensor shardOf(const reference::Tensor &whole, const Layout &layout,
                           const Mesh &mesh, int64_t device);
 
+/// The tensor of which devices hold these shards, the results of that number;
+/// `like` has its type.
+reference::Tensor wholeOf(llvm::ArrayRef<reference::Tensors> returned,
+                          size_t result, const reference::Tensor &like,
+                          const Layout &layout, const Mesh &mesh);
+
 struct Comparison {
   /// Empty if the partitioned step does what the whole one does.
   std::string failure;

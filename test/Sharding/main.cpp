@@ -5,6 +5,8 @@
 //   TenonShardingCheck every FILE --mesh=M [--most=N] [--integers=LEAST:MOST]
 //   TenonShardingCheck mutate FILE --mesh=M [--most=N] [--random=SEED]
 //                      [--operations=N] [--integers=LEAST:MOST]
+//   TenonShardingCheck fold FILE --mesh=M [--most=N] [--random=SEED]
+//                      [--errors=N] [--integers=LEAST:MOST]
 //
 // With --behind=collectives or --behind=expanded, all of them go on through the
 // passes behind the partitioner; the latter leaves collectives bytes to move.
@@ -21,9 +23,14 @@
 // error that changes a result and is accepted ends it with 1. A device that
 // evaluates more than 100,000 operations, or N, is one that does not end.
 //
+// `fold` partitions the functions of a file N times under random layouts, has
+// fewer ranks run the devices along the first axis, compares bits between their
+// numbers, and makes errors in what a rank runs (Fold.h).
+//
 //===----------------------------------------------------------------------===//
 
 #include "../Random/Random.h"
+#include "Fold.h"
 #include "Mutate.h"
 #include "Simulate.h"
 
@@ -51,7 +58,7 @@ struct Options {
   std::string command, file, layouts;
   Mesh mesh;
   std::optional<uint64_t> random;
-  int64_t most = 1000, mostOperations = 100'000;
+  int64_t most = 1000, mostOperations = 100'000, errors = 10;
   Behind behind = Behind::none;
   Inputs inputs;
 };
@@ -67,11 +74,30 @@ FailureOr<Tensors> interpret(ModuleOp module,
   return whole.run(module.lookupSymbol<func::FuncOp>("main"), arguments);
 }
 
-AskedLayouts randomLayouts(func::FuncOp main, const Mesh &mesh, uint64_t seed) {
+/// Whether devices that are neighbours along the first axis hold neighbours.
+bool isForShards(const Layout &layout, const Mesh &mesh,
+                 llvm::ArrayRef<int64_t> shape) {
+  const AxisPart first{0, 1, mesh.axes[0].size};
+  for (auto [parts, extent] : llvm::zip_equal(layout.dims, shape))
+    for (const AxisPart &part : parts)
+      if (part.axis == 0 && (part != first || parts.back() != first ||
+                             extent % countOf(parts) != 0))
+        return false;
+  return true;
+}
+
+/// With `forShards`, of those that ranks can run several devices of.
+AskedLayouts randomLayouts(func::FuncOp main, const Mesh &mesh, uint64_t seed,
+                           bool forShards = false) {
   random::Random random(seed);
   AskedLayouts asked;
   auto draw = [&](Type type) {
-    auto all = allLayouts(mesh, cast<RankedTensorType>(type).getRank());
+    auto tensor = cast<RankedTensorType>(type);
+    auto all = allLayouts(mesh, tensor.getRank());
+    if (forShards)
+      llvm::erase_if(all, [&](const Layout &layout) {
+        return !isForShards(layout, mesh, tensor.getShape());
+      });
     return all[random.below(all.size())];
   };
   for (Type type : main.getArgumentTypes())
@@ -256,6 +282,43 @@ int mutateAll(ModuleOp functions, const Options &options) {
   return 0;
 }
 
+/// Partitioned functions on fewer ranks than they have devices.
+int foldAll(ModuleOp functions, const Options &options) {
+  random::Random random(options.random.value_or(1));
+  ScopedDiagnosticHandler quiet(functions.getContext(),
+                                [](Diagnostic &) { return success(); });
+  FoldCounts counts;
+  auto all = llvm::to_vector(functions.getOps<func::FuncOp>());
+  for (int64_t made = 0; made < options.most; ++made) {
+    func::FuncOp function = all[size_t(random.below(int64_t(all.size())))];
+    OwningOpRef<ModuleOp> parts(ModuleOp::create(function.getLoc()));
+    auto main = cast<func::FuncOp>(function->clone());
+    main.setSymName("main");
+    parts->push_back(main);
+    Tensors arguments = makeInputs(main, options.inputs);
+    auto expected = interpret(*parts, arguments);
+    if (failed(expected) ||
+        failed(partition(*parts, options.mesh,
+                         randomLayouts(main, options.mesh, random.bits(),
+                                       /*forShards=*/true))))
+      return fail("is not partitioned");
+    if (std::string wrong = foldAndCompare(
+            *parts, options.mesh, arguments, *expected, options.errors,
+            options.mostOperations, random, counts);
+        !wrong.empty()) {
+      llvm::outs() << function.getSymName() << ": " << wrong << "\n";
+      return 1;
+    }
+  }
+  llvm::outs() << counts.programs << " programs have the same bits on all "
+               << "numbers of ranks, " << counts.refused
+               << " layouts have no such form; " << counts.changed
+               << " errors that change a bit, all refused; " << counts.unchanged
+               << " that change none, " << counts.unchangedRefused
+               << " of them refused\n";
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -282,6 +345,8 @@ int main(int argc, char **argv) {
       options.behind = Behind::expanded;
     } else if (word.consume_front("--most=")) {
       number(word, options.most);
+    } else if (word.consume_front("--errors=")) {
+      number(word, options.errors);
     } else if (word.consume_front("--operations=")) {
       number(word, options.mostOperations);
     } else if (word.consume_front("--integers=")) {
@@ -296,10 +361,10 @@ int main(int argc, char **argv) {
   if (!error.empty())
     return fail(error);
   if ((options.command != "run" && options.command != "every" &&
-       options.command != "mutate") ||
+       options.command != "mutate" && options.command != "fold") ||
       options.file.empty())
     return fail(
-        "usage: TenonShardingCheck run|every|mutate FILE --mesh=AXES ...");
+        "usage: TenonShardingCheck run|every|mutate|fold FILE --mesh=AXES ...");
   DialectRegistry registry;
   registry.insert<chlo::CHLODialect, func::FuncDialect, sdy::SdyDialect,
                   stablehlo::StableHLODialect, step::StepDialect>();
@@ -311,6 +376,8 @@ int main(int argc, char **argv) {
     return run(*module, options);
   if (options.command == "mutate")
     return mutateAll(*module, options);
+  if (options.command == "fold")
+    return foldAll(*module, options);
   bool ok = true;
   for (func::FuncOp function : llvm::to_vector(module->getOps<func::FuncOp>()))
     ok &= everyLayout(function, options);

@@ -21,6 +21,10 @@ namespace tenon::collectives {
 #define GEN_PASS_REGISTRATION
 #include "tenon/Collectives/Passes.h.inc"
 
+/// The first of these, in which ranks add before they sum, change the order of
+/// sums.
+void buildSumsPipeline(mlir::OpPassManager &passes, bool mergesEqual);
+
 /// Device form to device form. Sums of fewer than `bucketBytes` share one
 /// collective as long as it has no more. Equal collectives are merged unless
 /// memory has a limit, which their results would take for longer.

@@ -162,7 +162,8 @@ def ExpandPass : Pass<"collectives-expand", "::mlir::func::FuncOp"> {
     up, a `reduce` over the ranks, in their order and accumulated in f32 if the
     type has 16 bits, and an `all_gather` of the sums; a `reduce_scatter` as
     the first two of these. A tensor with fewer elements than ranks is gathered and
-    added up by all. What the library is to combine itself
+    added up by all. Sums by a tree (`step.sums_by_tree`) are additions of halves
+    instead of a `reduce`; with `only-trees` nothing else is expanded. What the library is to combine itself
     (`collectives-reduce-by-library`) stays.
 
     Parts that are not in one piece, since the collective cuts or joins a
@@ -195,6 +196,10 @@ def ExpandPass : Pass<"collectives-expand", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+  let options = [
+    Option<"onlyTrees", "only-trees", "bool", "false",
+           "expand sums by a tree alone">,
+  ];
 }
 
 #endif // TENON_COLLECTIVES_PASSES_TD

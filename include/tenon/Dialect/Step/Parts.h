@@ -14,6 +14,10 @@ namespace tenon::step {
 
 /// Module attribute, string: the axes of the mesh (Format/Mesh.h).
 inline constexpr llvm::StringLiteral meshAttrName = "step.mesh";
+/// Module attribute, string: the mesh of the devices for which the step was
+/// cut, of which each rank runs several (--logical-shards).
+inline constexpr llvm::StringLiteral logicalShardsAttrName =
+    "step.logical_shards";
 /// On arguments and results, string: their layout (Layout::text).
 inline constexpr llvm::StringLiteral layoutAttrName = "step.layout";
 /// On arguments and results, and then on exec.tensor, an array of array<i64>:
@@ -33,6 +37,10 @@ inline constexpr llvm::StringLiteral layoutProofAttrName = "step.layout_proof";
 /// On collectives that combine elements, and then on exec.collective, string:
 /// what does so in an order of its own (Libraries/Reducer.h).
 inline constexpr llvm::StringLiteral reducerAttrName = "step.reducer";
+/// On collectives that add up floats, unit: by a binary tree over the ranks of
+/// a group, whose order does not depend on how many ranks there are
+/// (--logical-shards).
+inline constexpr llvm::StringLiteral sumsByTreeAttrName = "step.sums_by_tree";
 
 } // namespace tenon::step
 
