@@ -63,6 +63,8 @@ ExitCode driver::compileToFile(const CompileOptions &options,
     llvm::errs() << "error: " << error << "\n";
     return exitUserError;
   }
+  if (!result.shardSummary.empty())
+    progress << result.shardSummary << "\n";
   if (!result.planSummary.empty())
     progress << result.planSummary << "\n";
   progress << result.entrySummary;

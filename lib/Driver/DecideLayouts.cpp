@@ -10,9 +10,11 @@
 #include "RunStages.h"
 
 #include "tenon/Dialect/Step/ShardingConstraint.h"
+#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Sharding/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -36,6 +38,13 @@ static ShardingWish wishOf(StringRef option) {
     return {};
   const bool isChosen = option.consume_front("solve:");
   return {isChosen, option.str()};
+}
+
+/// With logical shards and no other axis nothing is left to be chosen.
+static ShardingWish wishOf(const CompileOptions &options) {
+  const bool isBatchAlone = options.logicalShards && options.sharding.empty() &&
+                            options.mesh.find(',') == std::string::npos;
+  return isBatchAlone ? ShardingWish() : wishOf(StringRef(options.sharding));
 }
 
 /// The text of the file of layouts; empty for those of the step alone.
@@ -106,13 +115,76 @@ ExitCode driver::dumpLayoutProblem(const DecidedLayouts &decided,
 }
 
 bool driver::choosesLayouts(const CompileOptions &options) {
-  return !options.mesh.empty() && wishOf(options.sharding).isChosen;
+  return !options.mesh.empty() && wishOf(options).isChosen;
+}
+
+/// Takes `count` devices along the axis of the batch: `data`, or the first.
+static ExitCode takeLogicalShards(int64_t count, bool isPerRank,
+                                  sharding::Mesh &mesh,
+                                  std::optional<LogicalShards> &logical) {
+  sharding::Axis &axis = mesh.axes[mesh.find("data").value_or(0)];
+  if (!llvm::has_single_bit(uint64_t(count)) || count % axis.size != 0)
+    return fail(exitBadUsage,
+                "--logical-shards=" + std::to_string(count) +
+                    ": expected a power of two that the " +
+                    std::to_string(axis.size) + " ranks along '" + axis.name +
+                    "' divide, so that each has a subtree of the sums");
+  logical = LogicalShards{axis.name, axis.size};
+  if (!isPerRank)
+    axis.size = count;
+  if (mesh.devices() > format::mostRanks)
+    return fail(exitBadUsage,
+                "--logical-shards=" + std::to_string(count) + " makes a mesh " +
+                    mesh.text() + ", expected at most " +
+                    std::to_string(format::mostRanks) + " devices in all");
+  return exitOk;
+}
+
+/// Has the leading dimension of what a batch gives be cut along the axis, as
+/// far as nothing else is asked for.
+static ExitCode askForShards(func::FuncOp main, StringRef axis,
+                             const sharding::Mesh &mesh,
+                             sharding::AskedLayouts &asked) {
+  const unsigned number = *mesh.find(axis);
+  const int64_t count = mesh.axes[number].size;
+  const sharding::AxisPart along{number, 1, count};
+  std::string others;
+  bool isCut = false;
+  for (BlockArgument argument : main.getArguments()) {
+    const unsigned at = argument.getArgNumber();
+    auto role = main.getArgAttrOfType<step::RoleAttr>(at, step::roleAttrName);
+    auto type = cast<RankedTensorType>(argument.getType());
+    auto &layout = asked.arguments[at];
+    if (layout)
+      isCut |= layout->layout.uses(along);
+    if (layout || !role || role.getValue() != step::Role::batch ||
+        type.getRank() == 0)
+      continue;
+    if (type.getDimSize(0) % count != 0) {
+      auto name = main.getArgAttrOfType<StringAttr>(at, step::nameAttrName);
+      others += (others.empty() ? "'" : ", '") +
+                (name ? name.str() : "arg" + std::to_string(at)) + "' has " +
+                std::to_string(type.getDimSize(0));
+      continue;
+    }
+    layout = sharding::Layout::replicated(type.getRank());
+    layout->layout.dims[0] = {along};
+    isCut = true;
+  }
+  if (isCut)
+    return exitOk;
+  return fail(exitUserError,
+              "--logical-shards=" + std::to_string(count) +
+                  ": the step has no batch of which it divides the first "
+                  "dimension" +
+                  (others.empty() ? "" : ": " + others) +
+                  "; give --sharding=FILE with layouts along '" + axis + "'");
 }
 
 ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
                                AskMore askMore,
                                std::optional<sharding::ByteLimit> limit,
-                               DecidedLayouts &decided) {
+                               DecidedLayouts &decided, bool isPerRank) {
   const CompileOptions &options = run.options;
   if (options.sharding == "solve:")
     return fail(exitBadUsage, "--sharding=solve: names no file of layouts");
@@ -123,7 +195,12 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
   if (std::string wrong = whyOtherLinks(run.resolved.machine, *mesh);
       !wrong.empty())
     return fail(exitUserError, wrong);
-  const ShardingWish wish = wishOf(options.sharding);
+  if (options.logicalShards)
+    if (ExitCode code = takeLogicalShards(options.logicalShards, isPerRank,
+                                          *mesh, decided.logical);
+        code != exitOk)
+      return code;
+  const ShardingWish wish = wishOf(options);
   if (ExitCode code = readLayouts(wish, text); code != exitOk)
     return code;
   if (auto dropped =
@@ -140,6 +217,11 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (failed(asked) || !askMore(main, *mesh, *asked))
     return exitUserError;
+  if (decided.logical)
+    if (ExitCode code =
+            askForShards(main, decided.logical->axis, *mesh, *asked);
+        code != exitOk)
+      return code;
   decided.mesh = *mesh;
   if (wish.isChosen) {
     decided.choice = sharding::chooseLayouts(

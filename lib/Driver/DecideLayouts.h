@@ -18,8 +18,17 @@ namespace tenon::driver {
 using AskMore = llvm::function_ref<bool(
     mlir::func::FuncOp, const sharding::Mesh &, sharding::AskedLayouts &)>;
 
+/// What --logical-shards asks for: along an axis, ranks run so many of the
+/// devices for which the step is cut.
+struct LogicalShards {
+  std::string axis;
+  int64_t ranks = 1; // along it
+};
+
 struct DecidedLayouts {
+  /// With logical shards, a device for each of them.
   sharding::Mesh mesh;
+  std::optional<LogicalShards> logical;
   sharding::LayoutPlan plan;
   /// Nothing where layouts follow from others; its plan is the one above.
   std::optional<sharding::LayoutChoice> choice;
@@ -27,10 +36,11 @@ struct DecidedLayouts {
 
 /// For a program in step form, the entry point of that name if it has one.
 /// Layouts are chosen so that the estimated bytes of a rank are within `limit`.
+/// With `isPerRank`, logical shards are as many as ranks.
 ExitCode decideLayouts(Program &program, StageRun &run, llvm::StringRef entry,
                        AskMore askMore,
                        std::optional<sharding::ByteLimit> limit,
-                       DecidedLayouts &decided);
+                       DecidedLayouts &decided, bool isPerRank = false);
 
 /// Whether some layouts of the step are left to Tenon.
 bool choosesLayouts(const CompileOptions &options);

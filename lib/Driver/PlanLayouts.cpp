@@ -138,6 +138,8 @@ ExitCode driver::planLayouts(const CompileOptions &options,
         << *line.getString("kind") << " along " << *line.getString("axes")
         << ", " << printBytes(*line.getInteger("received_bytes")) << "\n";
   }
+  if (!compilation.result.shardSummary.empty())
+    out << compilation.result.shardSummary << "\n";
   if (shard->getBoolean("fast_collectives").value_or(false))
     out << "sums           by " << (isPlanned ? "MPI" : "NCCL")
         << ", in an order of its own, so bits depend on it and on the ranks\n";

@@ -15,10 +15,13 @@
 
 #include "tenon/Analysis/Collectives.h"
 #include "tenon/Collectives/Passes.h"
+#include "tenon/Cost/ExchangeCost.h"
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Sharding/FoldDevices.h"
 #include "tenon/Sharding/Passes.h"
+#include "tenon/ShardingCheck/CheckFolding.h"
 #include "tenon/ShardingCheck/CheckPartition.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -135,10 +138,91 @@ static ExitCode placeRoundings(ModuleOp module, StageRun &run) {
   });
 }
 
+/// What --logical-shards adds: ranks run several devices of the mesh each, bit
+/// by bit as their number does.
+static ExitCode runLogicalShards(Program &program, StageRun &run,
+                                 const DecidedLayouts &decided,
+                                 bool mergesEqual) {
+  const auto &[axis, ranks] = *decided.logical;
+  // Where ranks add before they sum is decided for devices, not for ranks.
+  if (ExitCode code =
+          run.runPasses(*program.module,
+                        [&](OpPassManager &passes) {
+                          collectives::buildSumsPipeline(passes, mergesEqual);
+                        });
+      code != exitOk)
+    return code;
+  OwningOpRef<ModuleOp> devices = program.module->clone();
+  if (failed(sharding::foldDevices(*program.module, axis, ranks)))
+    return exitUserError;
+  if (auto fault =
+          shardingcheck::checkFolding(*devices, *program.module, axis)) {
+    emitError(fault->location) << fault->message;
+    return exitInternal;
+  }
+  return exitOk;
+}
+
+/// What a rank takes for a partitioned step as it is written: seconds.
+static double secondsOf(ModuleOp module, const sharding::Mesh &mesh,
+                        const target::Target &machine) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  double seconds = sharding::computeSecondsOf(main.getBody().front(),
+                                              sharding::Prices(mesh, machine));
+  main.walk([&](Operation *op) {
+    if (auto exchange = cost::exchangeOf(op, machine))
+      seconds += exchange->seconds;
+  });
+  return seconds;
+}
+
+/// Says what logical shards take, and what the same ranks would take for shards
+/// of their own.
+static ExitCode reportLogicalShards(ModuleOp whole, ModuleOp folded,
+                                    StageRun &run,
+                                    const DecidedLayouts &decided) {
+  Program plain{OwningOpRef<ModuleOp>(whole.clone())};
+  DecidedLayouts perRank;
+  if (ExitCode code = decideLayouts(
+          plain, run, /*entry=*/"", [](auto &&...) { return true; },
+          /*limit=*/std::nullopt, perRank, /*isPerRank=*/true);
+      code != exitOk)
+    return code;
+  if (failed(sharding::partition(*plain.module, perRank.mesh,
+                                 std::move(perRank.plan))))
+    return run.blame;
+  const target::Target &machine = run.resolved.machine;
+  const double with = secondsOf(folded, perRank.mesh, machine),
+               without = secondsOf(*plain.module, perRank.mesh, machine);
+  const auto &[axis, ranks] = *decided.logical;
+  const int64_t count =
+      decided.mesh.axes[*decided.mesh.find(axis)].size / ranks;
+  run.details["logical_shards"] =
+      llvm::json::Object{{"mesh", decided.mesh.text()},
+                         {"each", count},
+                         {"seconds", with},
+                         {"seconds_without", without}};
+  run.result.shardSummary =
+      llvm::formatv(
+          "shards         {0} along {1}, {2} on each rank: {3:f3} ms "
+          "predicted, {4:f3} ms with one on each rank ({5:f1} % more)",
+          count * ranks, axis, count, with * 1e3, without * 1e3,
+          (with / without - 1) * 100)
+          .str();
+  return exitOk;
+}
+
+static ExitCode expandTrees(ModuleOp module, StageRun &run) {
+  return run.runPasses(module, [](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(
+        collectives::createExpandPass({.onlyTrees = true}));
+  });
+}
+
 /// What each rank runs of a program, or of the entry point of that name.
 static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
                            DecidedLayouts &decided) {
-  auto &[mesh, plan, choice] = decided;
+  auto &[mesh, logical, plan, choice] = decided;
   sharding::Prices prices(mesh, run.resolved.machine);
   OwningOpRef<ModuleOp> whole = program.module->clone();
   sharding::StepPrice price;
@@ -151,28 +235,49 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
       code != exitOk)
     return code;
   run.details["check"] = "accepted";
+  sharding::Mesh ranks = mesh;
+  if (logical) {
+    if (ExitCode code = runLogicalShards(program, run, decided, mergesEqual);
+        code != exitOk)
+      return code;
+    ranks.axes[*mesh.find(logical->axis)].size = logical->ranks;
+    if (ExitCode code =
+            reportLogicalShards(*whole, *program.module, run, decided);
+        code != exitOk)
+      return code;
+  }
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
-  describeCuts(main, mesh);
+  if ((*program.module)->hasAttr(step::meshAttrName))
+    describeCuts(main, ranks);
   if (choice && entry.empty())
     (*program.module)
         ->setAttr(step::layoutProofAttrName,
                   StringAttr::get(run.context, proofText(*choice, price)));
-  run.details["mesh"] = mesh.text();
-  run.details["ranks"] = mesh.devices();
+  run.details["mesh"] = ranks.text();
+  run.details["ranks"] = ranks.devices();
   run.details["collectives"] = countCollectives(*program.module);
   reportPrice(price, run.details);
   if (choice)
     reportChoice(*choice, main, mesh, run.details);
-  const int64_t bucketBytes = bucketBytesOf(mesh, run.resolved.machine);
-  if (ExitCode code = run.runPasses(*program.module,
-                                    [&](OpPassManager &passes) {
-                                      collectives::buildCollectivesPipeline(
-                                          passes, bucketBytes, mergesEqual);
-                                    });
+  const int64_t bucketBytes = bucketBytesOf(ranks, run.resolved.machine);
+  if (ExitCode code = run.runPasses(
+          *program.module,
+          [&](OpPassManager &passes) {
+            if (logical)
+              passes.addNestedPass<func::FuncOp>(
+                  collectives::createBucketSumsPass({bucketBytes}));
+            else
+              collectives::buildCollectivesPipeline(passes, bucketBytes,
+                                                    mergesEqual);
+          });
       code != exitOk)
     return code;
+  if (logical)
+    if (ExitCode code = expandTrees(*program.module, run); code != exitOk)
+      return code;
   run.details["scheduled_collectives"] = countCollectives(*program.module);
-  if (run.options.verifyForms)
+  // The check of the parts does not follow the shards of a rank.
+  if (run.options.verifyForms && !logical)
     if (ExitCode code = checkParts(*whole, *program.module); code != exitOk)
       return code;
   run.details["fast_collectives"] = run.options.fastCollectives;
@@ -183,7 +288,9 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
     return exitOk;
   if (ExitCode code = expandCollectives(*program.module, run); code != exitOk)
     return code;
-  return run.options.verifyForms ? checkParts(*whole, *program.module) : exitOk;
+  return run.options.verifyForms && !logical
+             ? checkParts(*whole, *program.module)
+             : exitOk;
 }
 
 /// On one device nothing lies anywhere else.
@@ -195,6 +302,10 @@ static ExitCode leaveWhole(Program &program, StageRun &run) {
 static ExitCode shardStep(Program &program, StageRun &run) {
   if (run.options.mesh.empty())
     return leaveWhole(program, run);
+  if (run.options.logicalShards && run.options.fastCollectives)
+    return fail(exitBadUsage, "--fast-collectives adds up in an order of a "
+                              "library's, and --logical-shards by a tree; "
+                              "leave one of them out");
   if (ExitCode code = placeRoundings(*program.module, run); code != exitOk)
     return code;
   auto decide = [](Program &of, StageRun &with,
@@ -209,7 +320,9 @@ static ExitCode shardStep(Program &program, StageRun &run) {
   };
   DecidedLayouts decided;
   ExitCode code = exitOk;
-  if (run.resolved.memoryBudget && choosesLayouts(run.options))
+  // Layouts may not depend on how many shards a rank has memory for.
+  if (run.resolved.memoryBudget && choosesLayouts(run.options) &&
+      !run.options.logicalShards)
     code = chooseWithinBudget(program, run, decide, cut, decided);
   else if (code = decide(program, run, std::nullopt, decided); code == exitOk)
     code = cut(program, run, decided);
@@ -246,6 +359,10 @@ Stage driver::shardEntryStage(ModuleOp step, StringRef entry) {
   stage.run = [step, entry = entry.str()](Program &program, StageRun &run) {
     if (run.options.mesh.empty())
       return leaveWhole(program, run);
+    if (run.options.logicalShards)
+      return fail(exitBadUsage,
+                  "--logical-shards does not go with --entry yet; "
+                  "leave one of them out");
     if (ExitCode code = placeRoundings(*program.module, run); code != exitOk)
       return code;
     DecidedLayouts decided;
@@ -265,6 +382,9 @@ Stage driver::shardStage() {
   options.push_back(
       {.flag = "--fast-collectives",
        .isGiven = [](const CompileOptions &o) { return o.fastCollectives; }});
+  options.push_back(
+      {.flag = "--logical-shards",
+       .isGiven = [](const CompileOptions &o) { return o.logicalShards > 0; }});
   return {.name = "shard",
           .form = "device form",
           .summary = "with --mesh: what each rank runs on its parts",

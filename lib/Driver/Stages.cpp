@@ -430,7 +430,7 @@ static Stage codegenStage() {
 
 /// What a run must know to say whether it goes on with equal bits.
 static std::vector<format::Attribute>
-arithmeticOf(const ResolvedOptions &options) {
+arithmeticOf(const ResolvedOptions &options, ModuleOp module) {
   std::vector<format::Attribute> words{
       {"precision", nameOf(options.precision).str(), {}}};
   if (!options.constants.empty())
@@ -440,6 +440,10 @@ arithmeticOf(const ResolvedOptions &options) {
   if (options.precision == Precision::bf16State)
     words.push_back(
         {"rounding_seed", std::to_string(options.roundingSeed), {}});
+  // In place of the ranks, on whose number nothing depends.
+  if (auto shards =
+          module->getAttrOfType<StringAttr>(step::logicalShardsAttrName))
+    words.push_back({"ranks", "logical " + shards.str(), {}});
   return words;
 }
 
@@ -447,7 +451,7 @@ static ExitCode writePackage(Program &program, StageRun &run) {
   package::PackageOptions options{
       run.resolved.features.isa, run.resolved.features.subnormals,
       uint64_t(run.resolved.memoryBudget.value_or(0)),
-      arithmeticOf(run.resolved)};
+      arithmeticOf(run.resolved, *program.module)};
   auto packaged = package::packageModule(*program.module, options);
   if (failed(packaged))
     return run.blame;

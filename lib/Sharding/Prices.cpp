@@ -6,6 +6,8 @@
 
 #include "tenon/Sharding/Prices.h"
 
+#include "Lifetimes.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
@@ -289,4 +291,29 @@ double Prices::secondsOf(Operation *op, const Factors &rule,
       bytes / cost::bandwidthOf(bytes, target).of(cores, target.cores);
   return std::max(compute, memory) +
          (isMerged(op) ? 0 : target.overheads.launch);
+}
+
+double tenon::sharding::computeSecondsOf(Block &local, const Prices &prices) {
+  double seconds = 0;
+  for (Operation &op : local.without_terminator()) {
+    double inside = 0;
+    if (isControl(&op)) {
+      // Of branches the longest counts.
+      for (Region &region : op.getRegions())
+        inside =
+            isa<stablehlo::WhileOp>(op)
+                ? inside + computeSecondsOf(region.front(), prices)
+                : std::max(inside, computeSecondsOf(region.front(), prices));
+      seconds +=
+          inside *
+          double(isa<stablehlo::WhileOp>(op) ? tripCount(&op).value_or(1) : 1);
+      continue;
+    }
+    if (structureOf(&op) == absent ||
+        llvm::all_of(op.getResults(), isMadeAnywhere))
+      continue;
+    const Factors rule = factorsOf(&op);
+    seconds += prices.secondsOf(&op, rule, FactorAxes(rule.factors.size()));
+  }
+  return seconds;
 }

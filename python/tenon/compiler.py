@@ -34,6 +34,7 @@ def compile_file(
     entries: Mapping[str, str | os.PathLike[str]] | None = None,
     mesh: str | None = None,
     sharding: str | os.PathLike[str] | None = None,
+    logical_shards: int | None = None,
 ) -> str:
     """Compiles an exported module to a `.tenon` file and returns the compiler's remarks.
 
@@ -57,6 +58,8 @@ def compile_file(
     mesh: ranks that run the step together, as axes with sizes, `data=2,model=2`; memory_budget is the memory of one of them.
     sharding: how tensors are cut over them: `solve`, the default, chooses what takes the least time; `propagate` follows from
         the shardings that the step has; or a file with a line `NAME = LAYOUT` for some arguments and results.
+    logical_shards: so many shards of the batch, a power of two, are computed alone and summed by a binary tree, so that any
+        number of ranks that divides it gives the same bits.
     rounding_seed: what `bf16-state` draws chance from, 0 if it is not given.
     """
     command: list[str | os.PathLike[str]] = [native.tool(), "compile", source, "-o", output]
@@ -94,6 +97,8 @@ def compile_file(
                 command.append(f"--{name}={os.fspath(value)}")
         if rounding_seed is not None:
             command.append(f"--rounding-seed={rounding_seed}")
+        if logical_shards is not None:
+            command.append(f"--logical-shards={logical_shards}")
         if compile_threads:
             command.append(f"--threads={compile_threads}")
         return _run(command)

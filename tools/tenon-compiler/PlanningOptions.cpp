@@ -95,5 +95,17 @@ void tool::takePlanningOptions(ArgumentParser &parser,
               "FILE; or propagate");
   parser.flag("fast-collectives", options.fastCollectives,
               "with --mesh: MPI or NCCL adds up, in an order of its own");
+  parser.custom("logical-shards", "K",
+                "compute K shards of the batch alone and sum them by a binary "
+                "tree: the same bits on any number of ranks that divides K",
+                [&options](std::string_view text) -> std::string {
+                  auto count = parseNumber(text);
+                  if (!count || *count < 1)
+                    return "expected a number from 1 on";
+                  options.logicalShards = *count;
+                  if (options.mesh.empty())
+                    options.mesh = "data=1";
+                  return "";
+                });
   takeSubnormals(parser, options.subnormals, "");
 }

@@ -77,6 +77,9 @@ struct CompileOptions {
   /// With `mesh`: elements are combined by what carries them, MPI or NCCL, in an
   /// order of its own.
   bool fastCollectives = false;
+  /// With `mesh`: how many shards of the batch are computed alone and summed by
+  /// a binary tree, so that bits do not depend on the ranks; 0 for none.
+  int64_t logicalShards = 0;
   std::string dumpProblems; // folder for solver instances; empty for none
   std::string from, to;     // stages to resume after, stop after; or empty
   /// Whose remarks are printed and reported, a regular expression over the
@@ -113,6 +116,8 @@ struct CompileResult {
   std::string text;
   std::vector<importer::SeparatedExpectation> expectations;
   std::vector<StageReport> stages;
+  /// What --logical-shards costs, a line for people.
+  std::string shardSummary;
   /// What was planned under a budget, a line for people.
   std::string planSummary;
   /// What the entry points beside the step are, lines for people.

@@ -88,6 +88,10 @@ struct StepPrice {
   double seconds() const { return compute + communication; }
 };
 
+/// What a rank computes in one run of a partitioned step as it is written,
+/// without its collectives: seconds.
+double computeSecondsOf(mlir::Block &local, const Prices &prices);
+
 /// Whether a value lies in memory, and not only between operations that become
 /// one kernel.
 bool isStored(mlir::Value value);
