@@ -7,6 +7,7 @@
 
 #include "Candidates.h"
 #include "ChooseCandidate.h"
+#include "KernelScratch.h"
 #include "OptionEntries.h"
 #include "RunStages.h"
 #include "StageEntries.h"
@@ -75,6 +76,9 @@ static ExitCode finishGroups(ModuleOp on, const StageRun &run) {
     if (fusion.merge)
       passes.addNestedPass<func::FuncOp>(fusion::createShareReadsPass(
           {.keepMemory = !fusion.forGpus}, fusion.machine));
+    if (fusion.merge && fusion.forGpus)
+      passes.addNestedPass<func::FuncOp>(fusion::createSumBesidePass(
+          fusion.machine, hasScheduleOn(run.resolved)));
     if (run.options.verifyForms)
       passes.addPass(fusion::createVerifyGroupedFormPass());
   });

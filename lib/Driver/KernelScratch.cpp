@@ -14,14 +14,29 @@
 using namespace tenon;
 using namespace tenon::driver;
 
+/// What is asked of them here follows from shapes alone, so it is the same on
+/// all architectures.
+static std::shared_ptr<codegen::GpuSchedules>
+gpuSchedules(const ResolvedOptions &resolved) {
+  return std::make_shared<codegen::GpuSchedules>(
+      codegen::GpuTarget{resolved.gpus.front(), resolved.features.subnormals});
+}
+
+std::function<bool(step::GroupOp)>
+driver::hasScheduleOn(const ResolvedOptions &resolved) {
+  auto schedules = gpuSchedules(resolved);
+  return [schedules](step::GroupOp group) {
+    return codegen::scheduleOf(codegen::KernelSource(group), *schedules) !=
+           nullptr;
+  };
+}
+
 KernelScratch driver::kernelScratchFor(const ResolvedOptions &resolved) {
   if (resolved.target != OutputTarget::cuda)
     return [features = resolved.features](step::GroupOp group) {
       return codegen::scratchBytesOf(group, features);
     };
-  // It follows from shapes alone, so it is the same on all architectures.
-  auto schedules = std::make_shared<codegen::GpuSchedules>(
-      codegen::GpuTarget{resolved.gpus.front(), resolved.features.subnormals});
+  auto schedules = gpuSchedules(resolved);
   return [schedules, features = resolved.features](step::GroupOp group) {
     if (group.getKind() == step::GroupKind::library)
       return codegen::scratchBytesOf(group, features);

@@ -21,6 +21,10 @@ using KernelScratch = std::function<int64_t(step::GroupOp)>;
 /// That of the target that `resolved` settles.
 KernelScratch kernelScratchFor(const ResolvedOptions &resolved);
 
+/// Says whether the GPUs that `resolved` settles have a schedule for a group.
+std::function<bool(step::GroupOp)>
+hasScheduleOn(const ResolvedOptions &resolved);
+
 } // namespace tenon::driver
 
 #endif // TENON_LIB_DRIVER_KERNELSCRATCH_H

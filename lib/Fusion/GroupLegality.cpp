@@ -8,6 +8,7 @@
 
 #include "tenon/Analysis/InPlace.h"
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Analysis/SummingKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 using namespace mlir;
@@ -219,9 +220,34 @@ std::optional<step::GroupKind> Candidate::run() {
                               : column(space, dimensions->leading);
 }
 
+/// What is computed beside the sums, each of them of a value per element.
+bool maySum(const SummingKernel &summing, std::string *whyNot) {
+  auto decline = [&](const char *reason) {
+    if (whyNot)
+      *whyNot = reason;
+    return false;
+  };
+  if (!Candidate(summing.inner, whyNot).run())
+    return false;
+  ArrayRef<int64_t> space =
+      shapeOf(stablehlo::ReduceOp(summing.sums.front()).getInputs().front());
+  for (stablehlo::ReduceOp sum : summing.sums)
+    if (shapeOf(sum.getInputs().front()) != space)
+      return decline("sums over different dimensions");
+  for (Operation *op : summing.inner.operations())
+    if (classify(op) == OperationClass::indexMap && !isFreeToClone(op) &&
+        !summing.isInRows())
+      return decline("an index map in front of a sum");
+  return true;
+}
+
 } // namespace
 
 std::optional<step::GroupKind> fusion::kindOf(const KernelDescription &kernel,
-                                              std::string *whyNot) {
+                                              std::string *whyNot, Sums sums) {
+  if (sums == Sums::beside)
+    if (auto summing = SummingKernel::of(kernel))
+      return maySum(*summing, whyNot) ? std::optional(step::GroupKind::generic)
+                                      : std::nullopt;
   return Candidate(kernel, whyNot).run();
 }

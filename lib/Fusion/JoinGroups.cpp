@@ -6,8 +6,6 @@
 
 #include "tenon/Fusion/JoinGroups.h"
 
-#include "tenon/Fusion/GroupLegality.h"
-
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/CSE.h"
@@ -22,8 +20,36 @@ bool fusion::isLoopKernel(step::GroupOp group) {
          group.getKind() == step::GroupKind::column;
 }
 
+std::optional<SmallVector<Operation *>>
+fusion::waitingFor(step::GroupOp first, step::GroupOp second) {
+  llvm::SmallDenseSet<Operation *, 16> needing = {first};
+  auto needs = [&](Operation *op) {
+    return op
+        ->walk([&](Operation *inner) {
+          return llvm::any_of(inner->getOperands(),
+                              [&](Value operand) {
+                                return needing.contains(
+                                    operand.getDefiningOp());
+                              })
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  SmallVector<Operation *> waiting;
+  for (Operation *op = first->getNextNode(); op != second;
+       op = op->getNextNode())
+    if (needs(op)) {
+      needing.insert(op);
+      waiting.push_back(op);
+    }
+  if (needs(second))
+    return std::nullopt;
+  return waiting;
+}
+
 step::GroupOp fusion::joinGroups(step::GroupOp first, step::GroupOp second,
-                                 bool keepsFirst) {
+                                 bool keepsFirst, Sums sums) {
   OpBuilder builder(second);
   llvm::SetVector<Value> inputs(first.getInputs().begin(),
                                 first.getInputs().end());
@@ -62,7 +88,8 @@ step::GroupOp fusion::joinGroups(step::GroupOp first, step::GroupOp second,
   IRRewriter rewriter(builder);
   DominanceInfo dominance(joined);
   eliminateCommonSubExpressions(rewriter, dominance, joined);
-  auto kind = kindOf(KernelDescription(joined.getBody().front()));
+  auto kind =
+      kindOf(KernelDescription(joined.getBody().front()), nullptr, sums);
   if (!kind) {
     joined.erase();
     return nullptr;

@@ -55,36 +55,6 @@ bool readSame(step::GroupOp first, step::GroupOp second) {
   });
 }
 
-/// What stands between the two groups and needs the first one; nothing if the
-/// second one needs it, too.
-std::optional<SmallVector<Operation *>> waitingFor(step::GroupOp first,
-                                                   step::GroupOp second) {
-  llvm::SmallDenseSet<Operation *, 16> needing = {first};
-  auto needs = [&](Operation *op) {
-    return op
-        ->walk([&](Operation *inner) {
-          return llvm::any_of(inner->getOperands(),
-                              [&](Value operand) {
-                                return needing.contains(
-                                    operand.getDefiningOp());
-                              })
-                     ? WalkResult::interrupt()
-                     : WalkResult::advance();
-        })
-        .wasInterrupted();
-  };
-  SmallVector<Operation *> waiting;
-  for (Operation *op = first->getNextNode(); op != second;
-       op = op->getNextNode())
-    if (needs(op)) {
-      needing.insert(op);
-      waiting.push_back(op);
-    }
-  if (needs(second))
-    return std::nullopt;
-  return waiting;
-}
-
 /// The value that a chain of reshapes looks at.
 Value viewed(Value value) {
   while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())

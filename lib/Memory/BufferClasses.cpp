@@ -15,6 +15,7 @@
 #include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Analysis/SummingKernel.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Parts.h"
@@ -82,6 +83,13 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
     return addsInPlace(group, operand);
   if (kind != step::GroupKind::generic)
     return false;
+  // Elements or rows beside which something is summed.
+  if (auto summing = SummingKernel::of(KernelDescription(body)))
+    return from.getShape() == to.getShape() &&
+           from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
+           isReadOnlyWhereWritten(argument, /*inRows=*/true) &&
+           summing->mayReplace(argument,
+                               body.getTerminator()->getOperand(result));
   // Updates of a part of their first operand.
   if (!argument.hasOneUse() || *argument.getUsers().begin() != op)
     return false;

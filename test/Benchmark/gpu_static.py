@@ -55,7 +55,7 @@ def kind_of(group: dict) -> str:
     """In words of the tables."""
     special = {"attention": "attention", "attention_gradient": "gradient of attention", "scatter": "scatter"}
     plain = {"library": "products (cuBLASLt)", "elementwise": "element-wise kernels", "row": "kernels of rows", "column": "sums of columns"}
-    return special.get(group["root"]) or plain.get(group["kind"], "others")
+    return special.get(group["root"]) or plain.get(group["kind"]) or ("others" if group["root"] else "rows or elements with sums")
 
 
 class Measurement:

@@ -23,11 +23,17 @@
 
 namespace tenon::fusion {
 
+/// Whether a kernel of elements or rows may also sum over leading dimensions
+/// what it has of them (Analysis/SummingKernel.h). Schedules for GPUs alone do
+/// that, each if it is worth it; such a group is of kind `generic`.
+enum class Sums { apart, beside };
+
 /// The kind of group that operations of one block make as one kernel; nothing,
 /// with the reason in `whyNot`, if one kernel computes them badly or not at
 /// all.
 std::optional<step::GroupKind> kindOf(const KernelDescription &kernel,
-                                      std::string *whyNot = nullptr);
+                                      std::string *whyNot = nullptr,
+                                      Sums sums = Sums::apart);
 
 } // namespace tenon::fusion
 

@@ -9,6 +9,7 @@
 #define TENON_FUSION_JOINGROUPS_H
 
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/GroupLegality.h"
 
 namespace tenon::fusion {
 
@@ -20,7 +21,12 @@ bool isLoopKernel(step::GroupOp group);
 /// which may read results of `first`. Null if no template emits it. Both groups
 /// stay.
 step::GroupOp joinGroups(step::GroupOp first, step::GroupOp second,
-                         bool keepsFirst);
+                         bool keepsFirst, Sums sums = Sums::apart);
+
+/// What stands between the two groups and needs the first one; nothing if the
+/// second one needs it, too.
+std::optional<llvm::SmallVector<mlir::Operation *>>
+waitingFor(step::GroupOp first, step::GroupOp second);
 
 } // namespace tenon::fusion
 

@@ -7,11 +7,13 @@
 #ifndef TENON_FUSION_PASSES_H
 #define TENON_FUSION_PASSES_H
 
+#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -55,13 +57,19 @@ std::unique_ptr<mlir::Pass>
 createFinishProductsPass(const target::Target &machine);
 
 /// As above.
-std::unique_ptr<mlir::Pass>
-createSumOperandsPass(const target::Target &machine, bool mayRound);
+std::unique_ptr<mlir::Pass> createSumOperandsPass(const target::Target &machine,
+                                                  bool mayRound);
 
 /// As above.
-std::unique_ptr<mlir::Pass>
-createShareReadsPass(ShareReadsPassOptions options,
-                     const target::Target &machine);
+std::unique_ptr<mlir::Pass> createShareReadsPass(ShareReadsPassOptions options,
+                                                 const target::Target &machine);
+
+/// Whether the target has a schedule for a kernel.
+using MayCompute = std::function<bool(step::GroupOp)>;
+
+/// As above.
+std::unique_ptr<mlir::Pass> createSumBesidePass(const target::Target &machine,
+                                                MayCompute mayCompute);
 
 /// As above.
 std::unique_ptr<mlir::Pass>

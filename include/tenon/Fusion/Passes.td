@@ -1249,6 +1249,51 @@ def SumOperandsPass : Pass<"fusion-sum-operands", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect", "::tenon::stablehlo::StableHLODialect"];
 }
 
+def SumBesidePass : Pass<"fusion-sum-beside", "::mlir::func::FuncOp"> {
+  let summary = "sum over leading dimensions in a kernel that has the elements";
+  let description = [{
+    For GPUs, the last of the passes that join groups. Gradients of a bias and of
+    a norm's factors are sums over all rows of what a kernel of elements or rows
+    computes, or else reads. A kernel of columns that does nothing but such a sum
+    joins it, as a group of kind `generic`, where a schedule computes that and it
+    is predicted to take less time. What was computed for the sum alone is not
+    written to memory any more. The order of the sum stays what it was.
+
+    A sum behind the kernel runs earlier for it; one in front of a kernel that
+    reads the same runs later, together with what waits for it.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<32x64x256xf32>) -> (tensor<32x64x256xf32>, tensor<64x256xf32>) {
+      %0 = step.group elementwise(%x) : (tensor<32x64x256xf32>) -> tensor<32x64x256xf32> {
+      ^bb0(%a: tensor<32x64x256xf32>):
+        %t = stablehlo.tanh %a : tensor<32x64x256xf32>
+        step.yield %t : tensor<32x64x256xf32>
+      }
+      %1 = step.group column(%0) : (tensor<32x64x256xf32>) -> tensor<64x256xf32> {
+      ^bb0(%a: tensor<32x64x256xf32>):
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<32x64x256xf32>, tensor<f32>) -> tensor<64x256xf32>
+        step.yield %s : tensor<64x256xf32>
+      }
+      return %0, %1 : tensor<32x64x256xf32>, tensor<64x256xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<32x64x256xf32>) -> (tensor<32x64x256xf32>, tensor<64x256xf32>) {
+      %0:2 = step.group generic(%arg0) : (tensor<32x64x256xf32>) -> (tensor<32x64x256xf32>, tensor<64x256xf32>) {
+      ^bb0(%arg1: tensor<32x64x256xf32>):
+        %1 = stablehlo.tanh %arg1 : tensor<32x64x256xf32>
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<32x64x256xf32>, tensor<f32>) -> tensor<64x256xf32>
+        step.yield %1, %2 : tensor<32x64x256xf32>, tensor<64x256xf32>
+      }
+      return %0#0, %0#1 : tensor<32x64x256xf32>, tensor<64x256xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
+}
+
 def VerifyGroupedFormPass : Pass<"verify-grouped-form", "::mlir::ModuleOp"> {
   let summary = "check the contract of grouped form";
   let description = [{

@@ -99,7 +99,7 @@ public:
                               constantIndex(placesOfRow));
     for (unsigned pass = 0; pass < passes; ++pass)
       emitPass(pass);
-    if (areAllFull())
+    if (!hasResultsOfRow())
       return;
     // Other threads may still read what one of them overwrites.
     awaitBlock();

@@ -9,11 +9,15 @@
 //
 // Few elements have no blocks: one thread per vector sums them in order.
 //
+// The same of sums beside elements (Analysis/SummingKernel.h): a thread stores
+// what it computes of an element where it takes it into a sum.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GpuSchedule.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Analysis/SummingKernel.h"
 #include "tenon/Codegen/Loops/ReduceTree.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,8 +33,32 @@ constexpr int64_t mostSharedBytes = 48 << 10;
 /// Vectors of columns that a block of threads has. One of them is half a sector
 /// of memory, so two are the least.
 constexpr int64_t mostVectors = 8, fewestVectors = 2;
+/// The same where elements are stored: as in element-wise kernels there are
+/// many columns, and blocks are to have many threads.
+constexpr int64_t mostStoringVectors = 64;
 /// Blocks that keep a GPU busy.
 constexpr int64_t manyBlocks = 256;
+
+/// The reductions over columns, and whether elements are stored beside them.
+struct ColumnSums {
+  SmallVector<stablehlo::ReduceOp, 2> reductions;
+  bool areBeside = false;
+
+  explicit ColumnSums(const KernelSource &source) {
+    if (source.kernelClass == KernelClass::column) {
+      reductions.assign(source.kernel.reductions().begin(),
+                        source.kernel.reductions().end());
+    } else if (auto summing = SummingKernel::of(source.kernel);
+               summing && !summing->isInRows()) {
+      reductions = std::move(summing->sums);
+      areBeside = true;
+    }
+  }
+  ReductionSpace space() const { return ReductionSpace(reductions.front()); }
+  bool contains(Operation *op) const {
+    return llvm::is_contained(reductions, op);
+  }
+};
 
 /// How the columns are dealt out.
 struct ColumnTiling {
@@ -43,8 +71,10 @@ struct ColumnTiling {
   int64_t sharedBytes = 0;
   std::optional<ReductionBlocks> blocks;
 
-  explicit ColumnTiling(const KernelSource &source) {
-    const ReductionSpace &space = *source.kernel.space();
+  explicit ColumnTiling(const KernelSource &source)
+      : ColumnTiling(source, ColumnSums(source)) {}
+  ColumnTiling(const KernelSource &source, const ColumnSums &found) {
+    const ReductionSpace space = found.space();
     columns = elementCount(space.trailingKept());
     outer = elementCount(space.outerKept());
     lanes = longestVector(source, elementCount(space.extents));
@@ -59,33 +89,40 @@ struct ColumnTiling {
     rowBlocks = elementCount(blocks->before) *
                 llvm::divideCeil(blocks->extent, blocks->run);
     int64_t bytes = 0;
-    for (stablehlo::ReduceOp reduce : source.kernel.reductions())
+    for (stablehlo::ReduceOp reduce : found.reductions)
       bytes += bytesOf(Combiner(reduce).accumulatorType(0));
     auto shared = [&] { return rowBlocks * vectors * lanes * bytes; };
-    vectors = mostVectors;
+    vectors = found.areBeside ? mostStoringVectors : mostVectors;
     while (vectors > fewestVectors &&
            (shared() > mostSharedBytes ||
             outer * llvm::divideCeil(whole, vectors) < manyBlocks))
       vectors /= 2;
     sharedBytes = shared();
     sums = std::clamp<int64_t>(llvm::PowerOf2Ceil(rowBlocks),
-                               threadsOfWarp / vectors, mostThreads / vectors);
+                               std::max<int64_t>(threadsOfWarp / vectors, 1),
+                               mostThreads / vectors);
   }
 
   int64_t threads() const { return vectors * sums; }
   int64_t blocksOfColumns() const {
     return llvm::divideCeil(columns / lanes, vectors);
   }
+  int64_t outerBlocks() const { return outer * blocksOfColumns(); }
 };
 
 class ColumnKernel : GpuKernelBuilder {
 public:
   ColumnKernel(const KernelSource &source, func::FuncOp function,
                const LaunchShape &launch, const GpuInstructions &instructions)
-      : GpuKernelBuilder(source, function, launch, instructions),
-        tiling(source), space(*source.kernel.space()) {
-    for (stablehlo::ReduceOp reduce : source.kernel.reductions())
+      : GpuKernelBuilder(source, function, launch, instructions), found(source),
+        tiling(source, found), space(found.space()) {
+    for (stablehlo::ReduceOp reduce : found.reductions)
       combiners.emplace_back(reduce);
+    for (unsigned i = 0; i < results.size(); ++i) {
+      const bool isOfColumns =
+          !found.areBeside || found.contains(resultValue(i).getDefiningOp());
+      (isOfColumns ? ofColumns : ofElements).push_back(i);
+    }
     emit();
   }
 
@@ -224,6 +261,7 @@ private:
           points.at(input, withUnitDimensions(shapeOf(input), indices)));
       next.push_back(combiner.combine(*this, {sum}, {element}).front());
     }
+    store(ofElements, indices);
     return next;
   }
 
@@ -255,19 +293,27 @@ private:
   void emitResults(const Indices &kept, ValueRange sums) {
     for (auto [combiner, sum] : llvm::zip(combiners, sums))
       combiner.provide(*this, {sum});
-    SmallVector<Indices, 4> places;
-    SmallVector<Element> elements;
-    for (unsigned i = 0; i < results.size(); ++i) {
-      places.push_back(withUnitDimensions(results[i].shape, kept));
-      elements.push_back(points.at(resultValue(i), places[i]));
-    }
-    for (unsigned i = 0; i < results.size(); ++i)
-      storeResult(i, places[i], elements[i]);
+    store(ofColumns, kept);
   }
 
+  /// Computes these results at the indices before storing any.
+  void store(ArrayRef<unsigned> written, const Indices &indices) {
+    SmallVector<Indices, 4> places;
+    SmallVector<Element> elements;
+    for (unsigned i : written) {
+      places.push_back(withUnitDimensions(results[i].shape, indices));
+      elements.push_back(points.at(resultValue(i), places.back()));
+    }
+    for (auto [i, place, element] : llvm::zip(written, places, elements))
+      storeResult(i, place, element);
+  }
+
+  const ColumnSums found;
   const ColumnTiling tiling;
-  const ReductionSpace &space;
+  const ReductionSpace space;
   SmallVector<Combiner> combiners;
+  /// The numbers of results per column, and of those per element.
+  SmallVector<unsigned> ofColumns, ofElements;
   SmallVector<Buffer> partial; // of each reduction
   Indices outer;
 };
@@ -275,17 +321,21 @@ private:
 } // namespace
 
 bool ColumnSchedule::accepts(const KernelSource &source) const {
-  return source.kernelClass == KernelClass::column &&
-         llvm::all_of(source.kernel.reductions(),
+  const ColumnSums found(source);
+  if (found.reductions.empty())
+    return false;
+  const ColumnTiling tiling(source, found);
+  return llvm::all_of(found.reductions,
                       [](stablehlo::ReduceOp reduce) {
                         return Combiner(reduce).isSimple();
                       }) &&
-         ColumnTiling(source).sharedBytes <= mostSharedBytes;
+         tiling.sharedBytes <= mostSharedBytes &&
+         (!found.areBeside || tiling.outerBlocks() >= manyBlocks);
 }
 
 LaunchShape ColumnSchedule::launchShape(const KernelSource &source) const {
   ColumnTiling tiling(source);
-  return {.parts = tiling.outer * tiling.blocksOfColumns(),
+  return {.parts = tiling.outerBlocks(),
           .threads = tiling.threads(),
           .sharedBytes = tiling.sharedBytes,
           .threadsAreApart = !tiling.blocks};

@@ -14,12 +14,15 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
+bool areSimple(ArrayRef<stablehlo::ReduceOp> reductions) {
+  return llvm::all_of(reductions, [](stablehlo::ReduceOp reduce) {
+    return Combiner(reduce).isSimple();
+  });
+}
+
 bool isRowKernel(const KernelSource &source) {
   return source.kernelClass == KernelClass::row &&
-         llvm::all_of(source.kernel.reductions(),
-                      [](stablehlo::ReduceOp reduce) {
-                        return Combiner(reduce).isSimple();
-                      });
+         areSimple(source.kernel.reductions());
 }
 
 bool hasLongRows(const KernelSource &source) {
@@ -31,15 +34,21 @@ RowKernel::RowKernel(const KernelSource &source, func::FuncOp function,
                      const LaunchShape &launch,
                      const GpuInstructions &instructions)
     : GpuKernelBuilder(source, function, launch, instructions),
-      plan(source.kernel.passes()), space(*source.kernel.space()) {
+      summing(SummingKernel::of(source.kernel)),
+      kernel(summing ? summing->inner : source.kernel), plan(kernel.passes()),
+      space(*kernel.space()) {
   passes = plan.reductions.size();
-  for (unsigned i = 0; i < results.size(); ++i)
-    if (isFull(i))
-      passes = std::max(passes, source.kernel.level(resultValue(i)) + 1);
+  for (Value result : kernel.results())
+    if (kernel.isFull(result))
+      passes = std::max(passes, kernel.level(result) + 1);
 }
 
 bool RowKernel::isFull(unsigned result) {
-  return source.kernel.isFull(resultValue(result));
+  return kernel.isFull(resultValue(result));
+}
+
+bool RowKernel::isOfRow(unsigned result) {
+  return !isFull(result) && !(summing && summing->isSum(resultValue(result)));
 }
 
 Indices RowKernel::indicesIn(Value value, ArrayRef<IndexExpression> reduced) {
@@ -63,14 +72,14 @@ void RowKernel::storeFull(ArrayRef<unsigned> written,
     storeResult(i, indicesIn(resultValue(i), reduced), element);
 }
 
-bool RowKernel::areAllFull() {
-  return llvm::all_of(llvm::seq<unsigned>(results.size()),
-                      [&](unsigned i) { return isFull(i); });
+bool RowKernel::hasResultsOfRow() {
+  return llvm::any_of(llvm::seq<unsigned>(results.size()),
+                      [&](unsigned i) { return isOfRow(i); });
 }
 
 void RowKernel::storeOfRow() {
   for (unsigned i = 0; i < results.size(); ++i) {
-    if (isFull(i))
+    if (!isOfRow(i))
       continue;
     Indices indices = withUnitDimensions(results[i].shape, row);
     storeResult(i, indices, points.at(resultValue(i), indices));

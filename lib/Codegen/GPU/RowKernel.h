@@ -12,10 +12,13 @@
 
 #include "GpuKernelBuilder.h"
 
+#include "tenon/Analysis/SummingKernel.h"
 #include "tenon/Codegen/Loops/ReduceTree.h"
 
 namespace tenon::codegen {
 
+/// Whether each is by one operation.
+bool areSimple(llvm::ArrayRef<stablehlo::ReduceOp> reductions);
 /// Whether all reductions are along the last dimension and by one operation.
 bool isRowKernel(const KernelSource &source);
 /// Whether the few lanes that RowSchedule gives a row of such a kernel hold it
@@ -30,8 +33,10 @@ protected:
   RowKernel(const KernelSource &source, mlir::func::FuncOp function,
             const LaunchShape &launch, const GpuInstructions &instructions);
 
-  /// Whether a result has the shape of the space.
+  /// Whether a result has the shape of the space, and whether there is one for
+  /// the row.
   bool isFull(unsigned result);
+  bool isOfRow(unsigned result);
   /// The index of `value`, which has the space's shape, at a point of the row.
   Indices indicesIn(mlir::Value value, llvm::ArrayRef<IndexExpression> reduced);
   /// What is read and written at a point of the row.
@@ -45,8 +50,7 @@ protected:
   /// of them is stored.
   void storeFull(llvm::ArrayRef<unsigned> written,
                  llvm::ArrayRef<IndexExpression> reduced);
-  /// Whether all results have the shape of the space.
-  bool areAllFull();
+  bool hasResultsOfRow();
   /// Stores the results that there is one of for the row. Other threads that
   /// have the row do not read what they overwrite any more.
   void storeOfRow();
@@ -66,6 +70,10 @@ protected:
   mlir::Value joinOfWarp(const Combiner &combiner, mlir::Value value,
                          int64_t lanes = threadsOfWarp);
 
+  /// Sums over leading dimensions, and what there is of rows beside them or
+  /// without them.
+  const std::optional<SummingKernel> summing;
+  const KernelDescription &kernel;
   const RowPasses plan;
   const ReductionSpace &space;
   /// Those with a reduction or a result of the space.

@@ -104,7 +104,7 @@ private:
   void emitRow() {
     for (unsigned pass = 0; pass < passes; ++pass)
       emitPass(pass);
-    if (areAllFull())
+    if (!hasResultsOfRow())
       return;
     // Other lanes may still read what one of them overwrites.
     if (llvm::any_of(llvm::seq(source.body->getNumArguments()),

@@ -35,11 +35,31 @@ void RowStaging::store(SharedTiles &tiles, GpuKernelBuilder &k, Value begin,
       part = k.create<vector::ExtractStridedSliceOp>(
           input, ArrayRef<int64_t>{done}, ArrayRef<int64_t>{piece},
           ArrayRef<int64_t>{1});
-    tiles.store(
-        tiles.addressAt(begin, (vector * piece + done / piece * distance) *
-                                   elementBytes),
-        part);
+    tiles.store(addressOfPiece(tiles, begin, vector, done / piece), part);
   }
+}
+
+Value RowStaging::load(SharedTiles &tiles, GpuKernelBuilder &k, Value begin,
+                       const IndexExpression &vector) const {
+  Type element = elementOf(combiner.inputs.front());
+  if (lanes == 1)
+    return tiles.load(addressOfPiece(tiles, begin, vector, 0), element);
+  Values values;
+  for (int64_t number = 0; number < lanes / piece; ++number) {
+    Value part = tiles.load(addressOfPiece(tiles, begin, vector, number),
+                            VectorType::get({piece}, element));
+    for (int64_t i = 0; i < piece; ++i)
+      values.push_back(k.create<vector::ExtractOp>(part, i));
+  }
+  return k.create<vector::FromElementsOp>(VectorType::get({lanes}, element),
+                                          values);
+}
+
+Value RowStaging::addressOfPiece(SharedTiles &tiles, Value begin,
+                                 const IndexExpression &vector,
+                                 int64_t number) const {
+  return tiles.addressAt(begin,
+                         (vector * piece + number * distance) * elementBytes);
 }
 
 Value RowStaging::addressOf(SharedTiles &tiles, GpuKernelBuilder &k,

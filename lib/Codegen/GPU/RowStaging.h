@@ -37,6 +37,9 @@ public:
   /// Stores the vector of that number.
   void store(SharedTiles &tiles, GpuKernelBuilder &k, mlir::Value begin,
              const IndexExpression &vector, mlir::Value input) const;
+  /// Loads it again.
+  mlir::Value load(SharedTiles &tiles, GpuKernelBuilder &k, mlir::Value begin,
+                   const IndexExpression &vector) const;
   /// Where the first element of a place is.
   mlir::Value addressOf(SharedTiles &tiles, GpuKernelBuilder &k,
                         mlir::Value begin, const IndexExpression &place) const;
@@ -49,6 +52,10 @@ public:
   }
 
 private:
+  mlir::Value addressOfPiece(SharedTiles &tiles, mlir::Value begin,
+                             const IndexExpression &vector,
+                             int64_t number) const;
+
   const Combiner &combiner;
   int64_t lanes, elementBytes;
   int64_t piece;    // elements of a piece

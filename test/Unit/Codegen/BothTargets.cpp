@@ -8,13 +8,14 @@
 
 #include "AssemblerGate.h"
 
+#include "tenon/Analysis/SummingKernel.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 
 #include <cmath>
@@ -138,15 +139,16 @@ Parameter parameterOf(Type type) {
 
 BothTargets::BothTargets(const std::string &text, Subnormals subnormals,
                          StringRef gpu)
-    : subnormals(subnormals), onCpu(text, {isaFor(subnormals), subnormals}),
-      context(MLIRContext::Threading::DISABLED) {
+    : subnormals(subnormals), context(MLIRContext::Threading::DISABLED) {
   context
       .loadDialect<func::FuncDialect, stablehlo::StableHLODialect,
                    chlo::CHLODialect, step::StepDialect, exec::ExecDialect>();
   prepareContext(context);
   module = parseSourceString<ModuleOp>(text, &context);
-  if (!module)
-    return; // reported by onCpu
+  if (!module) {
+    ADD_FAILURE() << "no kernel: " << text;
+    return;
+  }
   auto kernel = module->lookupSymbol<func::FuncOp>("kernel");
   auto inPlace = kernel->getAttrOfType<DenseI64ArrayAttr>("exec.in_place");
   for (Type type : kernel.getArgumentTypes())
@@ -155,6 +157,7 @@ BothTargets::BothTargets(const std::string &text, Subnormals subnormals,
   for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))
     if (!inPlace || inPlace[index] < 0)
       parameters.push_back(parameterOf(type));
+  emitOnCpu(kernel);
   auto emitted =
       emitPtx({kernel}, {target::gpuArchitectureNamed(gpu), subnormals});
   if (failed(emitted))
@@ -162,6 +165,76 @@ BothTargets::BothTargets(const std::string &text, Subnormals subnormals,
   else
     ptx = std::move(*emitted);
   assembleLater(text);
+}
+
+/// The kernel with these results alone, as text. With `given`, that value is an
+/// operand behind the others.
+static std::string withResults(func::FuncOp kernel, ArrayRef<Value> results,
+                               ArrayRef<int64_t> inPlace,
+                               Value given = nullptr) {
+  IRMapping mapping;
+  OwningOpRef<func::FuncOp> copy(cast<func::FuncOp>(kernel->clone(mapping)));
+  Block &body = copy->front();
+  Operation *end = body.getTerminator();
+  end->setOperands(llvm::map_to_vector(
+      results, [&](Value value) { return mapping.lookup(value); }));
+  if (given)
+    mapping.lookup(given).replaceAllUsesWith(
+        body.addArgument(given.getType(), given.getLoc()));
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (&op != end && op.use_empty())
+      op.erase();
+  copy->setFunctionType(FunctionType::get(
+      kernel.getContext(), body.getArgumentTypes(), end->getOperandTypes()));
+  (*copy)->setAttr("exec.in_place",
+                   DenseI64ArrayAttr::get(kernel.getContext(), inPlace));
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  (*copy)->print(out);
+  return text;
+}
+
+void BothTargets::emitOnCpu(func::FuncOp kernel) {
+  auto given = kernel->getAttrOfType<DenseI64ArrayAttr>("exec.in_place");
+  ValueRange results = kernel.front().getTerminator()->getOperands();
+  SmallVector<int64_t> inPlace(results.size(), -1);
+  if (given)
+    inPlace.assign(given.asArrayRef().begin(), given.asArrayRef().end());
+  std::vector<size_t> memory;
+  for (size_t i = 0; i < operands; ++i)
+    memory.push_back(i);
+  auto add = [&](const std::string &text, std::vector<size_t> further) {
+    further.insert(further.begin(), memory.begin(), memory.end());
+    onCpu.push_back({std::make_unique<EmittedKernel>(
+                         text, FeatureSet{isaFor(subnormals), subnormals}),
+                     std::move(further)});
+  };
+  SmallVector<Value> others;
+  SmallVector<int64_t> othersInPlace;
+  std::vector<size_t> othersMemory;
+  // Nothing is overwritten before all sums are there.
+  const auto summing = SummingKernel::of(KernelDescription(kernel.front()));
+  size_t next = operands;
+  for (auto [result, place] : llvm::zip_equal(results, inPlace)) {
+    if (!summing || !summing->isSum(result)) {
+      others.push_back(result);
+      othersInPlace.push_back(place);
+      if (place < 0)
+        othersMemory.push_back(next++);
+      continue;
+    }
+    Value summed = result.getDefiningOp()->getOperand(0);
+    if (isa<BlockArgument>(summed)) {
+      add(withResults(kernel, {result}, {-1}), {next++});
+      continue;
+    }
+    const size_t left = parameters.size() + between.size();
+    between.push_back(parameterOf(summed.getType()));
+    add(withResults(kernel, {summed}, {-1}), {left});
+    add(withResults(kernel, {result}, {-1}, summed), {left, next++});
+  }
+  if (!others.empty())
+    add(withResults(kernel, others, othersInPlace), othersMemory);
 }
 
 std::vector<Bytes> BothTargets::someOperands(uint32_t seed) const {
@@ -178,11 +251,19 @@ std::vector<Bytes> BothTargets::someOperands(uint32_t seed) const {
 }
 
 void BothTargets::runOnCpu(std::vector<Bytes> &values) {
-  std::vector<void *> arguments;
-  for (Bytes &bytes : values)
-    arguments.push_back(bytes.data());
+  std::vector<Bytes> left;
+  for (const Parameter &parameter : between)
+    left.emplace_back(parameter.bytes());
   ProcessorMode mode(subnormals);
-  onCpu.run(arguments, 3);
+  for (CpuKernel &each : onCpu) {
+    std::vector<void *> arguments;
+    for (size_t number : each.memory)
+      arguments.push_back((number < values.size()
+                               ? values[number]
+                               : left[number - values.size()])
+                              .data());
+    each.kernel->run(arguments, 3);
+  }
 }
 
 void BothTargets::compare(uint32_t seed, const char *order) {

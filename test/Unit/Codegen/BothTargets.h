@@ -2,7 +2,8 @@
 //
 // The PTX of a kernel is executed by the emulated driver, which checks every
 // access, and has to give the bits that the same kernel gives on this
-// processor. NaN is NaN: its bits are left open by PTX.
+// processor. NaN is NaN: its bits are left open by PTX. A kernel that sums
+// beside what it has of elements is several kernels on this processor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,10 +12,12 @@
 
 #include "EmulatedKernel.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -63,8 +66,17 @@ private:
                             const Bytes &gpu);
   void compareOne(size_t index, const Parameter &parameter, const Bytes &cpu,
                   const Bytes &gpu);
+  /// A kernel of this processor, and the numbers of its memory: among the
+  /// parameters, and behind these what one kernel leaves for another.
+  struct CpuKernel {
+    std::unique_ptr<EmittedKernel> kernel;
+    std::vector<size_t> memory;
+  };
+  void emitOnCpu(mlir::func::FuncOp kernel);
+
   tenon::Subnormals subnormals;
-  EmittedKernel onCpu;
+  std::vector<CpuKernel> onCpu;
+  std::vector<Parameter> between;
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Parameter> parameters;

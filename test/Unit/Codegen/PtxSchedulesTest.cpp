@@ -242,6 +242,66 @@ TEST(PtxSchedules, Columns) {
   compareFast(columnSums("16x1", "0", "1", "f64"));
 }
 
+/// A norm's gradient, rows of which are summed over images: what is read, what
+/// is computed after the row's sums and written, and what is not written. One
+/// result is over an operand.
+std::string normGradient(int64_t images, int64_t rows, int64_t length,
+                         const std::string &type) {
+  return fill(
+      R"(
+    func.func private @kernel(%x: tensor<SHAPExf32>, %d: tensor<SHAPExTYPE>, %g: tensor<LENGTHxf32>) -> (tensor<SHAPExf32>, tensor<SUMSxf32>, tensor<ROWSxf32>, tensor<SUMSxf32>, tensor<SUMSxf32>) attributes {exec.in_place = array<i64: 0, -1, -1, -1, -1>} {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %w = stablehlo.convert %d : (tensor<SHAPExTYPE>) -> tensor<SHAPExf32>
+      %0 = stablehlo.multiply %w, %x : tensor<SHAPExf32>
+      %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [2] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+      %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<ROWSxf32>) -> tensor<SHAPExf32>
+      %3 = stablehlo.broadcast_in_dim %g, dims = [2] : (tensor<LENGTHxf32>) -> tensor<SHAPExf32>
+      %4 = stablehlo.multiply %x, %2 : tensor<SHAPExf32>
+      %5 = stablehlo.subtract %w, %4 : tensor<SHAPExf32>
+      %6 = stablehlo.multiply %5, %3 : tensor<SHAPExf32>
+      %7 = stablehlo.reduce(%w init: %z) applies stablehlo.add across dimensions = [0] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<SUMSxf32>
+      %8 = stablehlo.reduce(%4 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<SUMSxf32>
+      %9 = stablehlo.reduce(%6 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<SUMSxf32>
+      return %6, %7, %1, %8, %9 : tensor<SHAPExf32>, tensor<SUMSxf32>, tensor<ROWSxf32>, tensor<SUMSxf32>, tensor<SUMSxf32>
+    })",
+      {{"SHAPEx", std::to_string(images) + "x" + std::to_string(rows) + "x" +
+                      std::to_string(length) + "x"},
+       {"ROWSx", std::to_string(images) + "x" + std::to_string(rows) + "x"},
+       {"SUMSx", std::to_string(rows) + "x" + std::to_string(length) + "x"},
+       {"LENGTH", std::to_string(length)},
+       {"TYPE", type}});
+}
+
+/// Elements that are stored and summed over images.
+std::string elementSums(const std::string &images, const std::string &columns,
+                        const std::string &type) {
+  return fill(
+      R"(
+    func.func private @kernel(%x: tensor<IMAGESxCOLUMNSxTYPE>, %y: tensor<IMAGESxCOLUMNSxTYPE>) -> (tensor<IMAGESxCOLUMNSxTYPE>, tensor<COLUMNSxf32>, tensor<IMAGESxCOLUMNSxTYPE>) attributes {exec.in_place = array<i64: 1, -1, 0>} {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.multiply %x, %y : tensor<IMAGESxCOLUMNSxTYPE>
+      %1 = stablehlo.convert %0 : (tensor<IMAGESxCOLUMNSxTYPE>) -> tensor<IMAGESxCOLUMNSxf32>
+      %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<IMAGESxCOLUMNSxf32>, tensor<f32>) -> tensor<COLUMNSxf32>
+      %3 = stablehlo.negate %x : tensor<IMAGESxCOLUMNSxTYPE>
+      return %0, %2, %3 : tensor<IMAGESxCOLUMNSxTYPE>, tensor<COLUMNSxf32>, tensor<IMAGESxCOLUMNSxTYPE>
+    })",
+      {{"IMAGES", images}, {"COLUMNS", columns}, {"TYPE", type}});
+}
+
+/// Blocks of rows that are all as long, and one that is cut short.
+TEST(PtxSchedules, RowsWithSums) {
+  compareFast(normGradient(16, 128, 256, "bf16"));
+  compareFast(normGradient(18, 130, 128, "f32"));
+  expectGoodAccesses(normGradient(16, 128, 256, "f32"));
+}
+
+/// Few images, which have no blocks, and some.
+TEST(PtxSchedules, ElementsWithSums) {
+  compareFast(elementSums("17", "129x128", "f32"));
+  compareFast(elementSums("3", "256x256", "bf16"));
+  expectGoodAccesses(elementSums("16", "256x128", "f32"));
+}
+
 std::string transpose(const std::string &shape, const std::string &dims,
                       const std::string &result, const std::string &type) {
   return fill(
