@@ -622,8 +622,7 @@ void RankProgram::writeControl(Operation *op) {
   size_t at = 0;
   for (Value result : results) {
     const auto count = size_t(copiesOf(result));
-    map(result,
-        llvm::to_vector_of<Value>(made->getResults().slice(at, count)));
+    map(result, llvm::to_vector_of<Value>(made->getResults().slice(at, count)));
     at += count;
   }
 }
