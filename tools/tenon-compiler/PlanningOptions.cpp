@@ -96,8 +96,8 @@ void tool::takePlanningOptions(ArgumentParser &parser,
   parser.flag("fast-collectives", options.fastCollectives,
               "with --mesh: MPI or NCCL adds up, in an order of its own");
   parser.custom("logical-shards", "K",
-                "compute K shards of the batch alone and sum them by a binary "
-                "tree: the same bits on any number of ranks that divides K",
+                "cut the batch into K shards: equal bits on every number of "
+                "ranks that divides K",
                 [&options](std::string_view text) -> std::string {
                   auto count = parseNumber(text);
                   if (!count || *count < 1)

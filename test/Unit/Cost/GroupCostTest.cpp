@@ -158,9 +158,14 @@ TEST_F(GroupCosts, ProductsAreBoundByTheirType) {
   // The operand enters twice and is read once.
   EXPECT_EQ(step.total.bytes, 2.0 * 4 * 256 * 256);
   EXPECT_DOUBLE_EQ(step.total.seconds, flops / (0.9 * 100e9) + overhead);
+  target::Target native = machine();
+  native.isa = target::Isa::avx512Bf16;
+  EXPECT_DOUBLE_EQ(predictStep(parse(product("bf16", 2)), native).total.seconds,
+                   flops / (0.9 * 200e9) + overhead);
+  // Elsewhere both operands are widened, and the result is rounded.
   EXPECT_DOUBLE_EQ(
       predictStep(parse(product("bf16", 2)), machine()).total.seconds,
-      flops / (0.9 * 200e9) + overhead);
+      flops / (0.9 * 100e9) + 3.0 * 256 * 256 / (4e9 * 2) + overhead);
 }
 
 TEST_F(GroupCosts, OnePieceKeepsOneCoreBusy) {
