@@ -149,14 +149,12 @@ bool isWidened(const MatmulDescription &d) {
 /// tenth of the time where they are many and meet few columns.
 bool runsInVectors(const MatmulDescription &d, Isa isa) {
   constexpr double smallestWork = 4e6; // multiplications
-  constexpr int64_t fewestRows = 16, fewestColumns = 64, fewestTerms = 64;
-  constexpr int64_t fewRows = 64, manyColumns = 512;
-  bool isLarge = d.m >= fewestRows && d.n >= fewestColumns &&
-                 d.k >= fewestTerms &&
+  constexpr int64_t fewestOfEach = 64; // rows, columns and terms
+  constexpr int64_t manyColumns = 512;
+  bool isLarge = std::min({d.m, d.n, d.k}) >= fewestOfEach &&
                  double(d.m) * double(d.n) * double(d.k) >= smallestWork;
   bool rowsAreWorthCopying =
-      d.lhsStrideM == 1 ||
-      (d.lhsStrideK == 1 && (d.m <= fewRows || d.n >= manyColumns));
+      d.lhsStrideM == 1 || (d.lhsStrideK == 1 && d.n >= manyColumns);
   return isa >= Isa::avx512 && d.computeType == ElementType::f32 &&
          !isWidened(d) && d.batch.empty() && isLarge && rowsAreWorthCopying &&
          d.resultStrideN == 1 && (d.rhsStrideK == 1 || d.rhsStrideN == 1);

@@ -242,7 +242,7 @@ TEST(Matmul, LargeShapesAndTranspositions) {
 
 /// Far more columns than are made at a time, and rows that are not dense.
 TEST(Matmul, LargeShapesInStrips) {
-  auto d = plain(40, 2000, 300);
+  auto d = plain(72, 2000, 300);
   d.lhsStrideM = 310;
   d.rhsStrideK = 2011;
   d.resultStrideM = 2003;
