@@ -10,6 +10,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/GroupLegality.h"
+#include "tenon/Fusion/JoinGroups.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -411,12 +412,7 @@ static SmallVector<unsigned> mergeEqualResults(step::GroupOp &group) {
   SmallVector<Value> values;
   for (auto &[value, index] : distinct)
     values.push_back(value);
-  OpBuilder builder(group);
-  auto smaller = step::GroupOp::create(builder, group.getLoc(),
-                                       TypeRange(ValueRange(values)),
-                                       group.getInputs(), group.getKind());
-  smaller.getBody().takeBody(group.getBody());
-  yield.getValuesMutable().assign(values);
+  step::GroupOp smaller = withResults(group, values);
   group.erase();
   group = smaller;
   return indices;

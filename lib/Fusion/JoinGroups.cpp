@@ -97,3 +97,27 @@ step::GroupOp fusion::joinGroups(step::GroupOp first, step::GroupOp second,
   joined.setKind(*kind);
   return joined;
 }
+
+void fusion::replaceByJoined(step::GroupOp first, step::GroupOp second,
+                             step::GroupOp joined,
+                             ArrayRef<Operation *> waiting) {
+  Operation *behind = joined;
+  for (Operation *op : waiting) {
+    op->moveAfter(behind);
+    behind = op;
+  }
+  const unsigned results = first.getNumResults();
+  first->replaceAllUsesWith(joined.getOutputs().take_front(results));
+  second->replaceAllUsesWith(joined.getOutputs().drop_front(results));
+  first.erase();
+  second.erase();
+}
+
+step::GroupOp fusion::withResults(step::GroupOp group, ValueRange values) {
+  OpBuilder builder(group);
+  auto other = step::GroupOp::create(builder, group.getLoc(), TypeRange(values),
+                                     group.getInputs(), group.getKind());
+  other.getBody().takeBody(group.getBody());
+  other.getBody().front().getTerminator()->setOperands(values);
+  return other;
+}

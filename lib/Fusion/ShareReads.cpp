@@ -152,16 +152,7 @@ private:
                                      "take {0:f2} us in one, {1:f2} us in two",
                                      together * 1e6, apart * 1e6)
                            .str());
-    Operation *behind = joined;
-    for (Operation *op : *waiting) {
-      op->moveAfter(behind);
-      behind = op;
-    }
-    const unsigned results = first.getNumResults();
-    first->replaceAllUsesWith(joined.getOutputs().take_front(results));
-    second->replaceAllUsesWith(joined.getOutputs().drop_front(results));
-    first.erase();
-    second.erase();
+    replaceByJoined(first, second, joined, *waiting);
     return joined;
   }
 

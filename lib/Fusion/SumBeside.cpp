@@ -61,8 +61,8 @@ Value summedBy(step::GroupOp group) {
   return summed;
 }
 
-/// The group without results that nobody reads.
-step::GroupOp withoutUnread(step::GroupOp group) {
+/// Leaves out the results that nobody reads.
+void dropUnread(step::GroupOp group) {
   SmallVector<Value> values;
   SmallVector<OpResult> read;
   Operation *yield = group.getBody().front().getTerminator();
@@ -73,17 +73,11 @@ step::GroupOp withoutUnread(step::GroupOp group) {
       values.push_back(value);
     }
   if (read.size() == group.getNumResults())
-    return group;
-  OpBuilder builder(group);
-  auto smaller = step::GroupOp::create(builder, group.getLoc(),
-                                       TypeRange(ValueRange(values)),
-                                       group.getInputs(), group.getKind());
-  smaller.getBody().takeBody(group.getBody());
-  yield->setOperands(values);
+    return;
+  step::GroupOp smaller = withResults(group, values);
   for (auto [before, now] : llvm::zip_equal(read, smaller->getResults()))
     before.replaceAllUsesWith(now);
   group.erase();
-  return smaller;
 }
 
 struct SumBeside : public fusion::impl::SumBesidePassBase<SumBeside> {
@@ -144,17 +138,8 @@ private:
       columns->moveBefore(next);
       return false;
     }
-    Operation *behind = joined;
-    for (Operation *op : waiting) {
-      op->moveAfter(behind);
-      behind = op;
-    }
-    const unsigned results = first.getNumResults();
-    first->replaceAllUsesWith(joined.getOutputs().take_front(results));
-    second->replaceAllUsesWith(joined.getOutputs().drop_front(results));
-    first.erase();
-    second.erase();
-    withoutUnread(joined);
+    replaceByJoined(first, second, joined, waiting);
+    dropUnread(joined);
     return true;
   }
 

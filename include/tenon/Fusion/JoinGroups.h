@@ -23,6 +23,16 @@ bool isLoopKernel(step::GroupOp group);
 step::GroupOp joinGroups(step::GroupOp first, step::GroupOp second,
                          bool keepsFirst, Sums sums = Sums::apart);
 
+/// Has a group that `joinGroups` made of both, results of the first one kept,
+/// take their place; what waits for it runs behind it, in that order.
+void replaceByJoined(step::GroupOp first, step::GroupOp second,
+                     step::GroupOp joined,
+                     llvm::ArrayRef<mlir::Operation *> waiting);
+
+/// Moves what a group computes into a new one that yields these values of it.
+/// The old one stays, empty, until its results are replaced.
+step::GroupOp withResults(step::GroupOp group, mlir::ValueRange values);
+
 /// What stands between the two groups and needs the first one; nothing if the
 /// second one needs it, too.
 std::optional<llvm::SmallVector<mlir::Operation *>>
