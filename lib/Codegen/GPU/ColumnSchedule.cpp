@@ -325,11 +325,7 @@ bool ColumnSchedule::accepts(const KernelSource &source) const {
   if (found.reductions.empty())
     return false;
   const ColumnTiling tiling(source, found);
-  return llvm::all_of(found.reductions,
-                      [](stablehlo::ReduceOp reduce) {
-                        return Combiner(reduce).isSimple();
-                      }) &&
-         tiling.sharedBytes <= mostSharedBytes &&
+  return areSimple(found.reductions) && tiling.sharedBytes <= mostSharedBytes &&
          (!found.areBeside || tiling.outerBlocks() >= manyBlocks);
 }
 

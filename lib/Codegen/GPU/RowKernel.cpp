@@ -14,12 +14,6 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-bool areSimple(ArrayRef<stablehlo::ReduceOp> reductions) {
-  return llvm::all_of(reductions, [](stablehlo::ReduceOp reduce) {
-    return Combiner(reduce).isSimple();
-  });
-}
-
 bool isRowKernel(const KernelSource &source) {
   return source.kernelClass == KernelClass::row &&
          areSimple(source.kernel.reductions());

@@ -17,8 +17,6 @@
 
 namespace tenon::codegen {
 
-/// Whether each is by one operation.
-bool areSimple(llvm::ArrayRef<stablehlo::ReduceOp> reductions);
 /// Whether all reductions are along the last dimension and by one operation.
 bool isRowKernel(const KernelSource &source);
 /// Whether the few lanes that RowSchedule gives a row of such a kernel hold it

@@ -131,6 +131,12 @@ Combiner::Combiner(Region &region, ValueRange inputs, ValueRange initialValues,
     : inputs(inputs), initialValues(initialValues), results(results),
       region(&region), operation(commutativeOperation(region)) {}
 
+bool areSimple(ArrayRef<stablehlo::ReduceOp> reductions) {
+  return llvm::all_of(reductions, [](stablehlo::ReduceOp reduce) {
+    return Combiner(reduce).isSimple();
+  });
+}
+
 bool Combiner::isOrderFree() const {
   return isSimple() &&
          (!isa<FloatType>(accumulatorType(0)) ||

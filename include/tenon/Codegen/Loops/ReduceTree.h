@@ -90,6 +90,9 @@ private:
   mlir::Operation *operation = nullptr;
 };
 
+/// Whether each of the reductions is simple (Combiner::isSimple).
+bool areSimple(llvm::ArrayRef<stablehlo::ReduceOp> reductions);
+
 } // namespace tenon::codegen
 
 #endif // TENON_CODEGEN_LOOPS_REDUCETREE_H
