@@ -353,15 +353,18 @@ private:
 
 void RankProgram::write(Block &block) {
   llvm::DenseMap<Operation *, unsigned> phases;
+  llvm::DenseSet<Operation *> meetings;
   unsigned last = 0;
   for (Operation &op : block.without_terminator()) {
+    if (isMeeting(&op))
+      meetings.insert(&op);
     unsigned phase = 0;
     op.walk([&](Operation *inner) {
       for (Value operand : inner->getOperands()) {
         Operation *writer = operand.getDefiningOp();
         writer = writer ? block.findAncestorOpInBlock(*writer) : nullptr;
         if (writer && writer != &op)
-          phase = std::max(phase, phases[writer] + isMeeting(writer));
+          phase = std::max(phase, phases[writer] + meetings.contains(writer));
       }
     });
     phases[&op] = phase;
@@ -369,14 +372,14 @@ void RankProgram::write(Block &block) {
   }
   std::vector<SmallVector<Operation *>> shared(last + 1), others(last + 1);
   for (Operation &op : block.without_terminator())
-    (isMeeting(&op) || differs(&op) ? others : shared)[phases[&op]].push_back(
-        &op);
+    (meetings.contains(&op) || differs(&op) ? others : shared)[phases[&op]]
+        .push_back(&op);
   for (unsigned phase = 0; phase <= last; ++phase) {
     for (Operation *op : shared[phase])
       writeOnce(op);
     for (int64_t device = 0; device < fold.each; ++device)
       for (Operation *op : others[phase])
-        if (isMeeting(op))
+        if (meetings.contains(op))
           writeMeeting(op, device);
         else
           writeCopy(op, device);

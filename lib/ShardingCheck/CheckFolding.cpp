@@ -13,6 +13,7 @@
 
 #include "tenon/ShardingCheck/CheckFolding.h"
 
+#include "Meetings.h"
 #include "Terms.h"
 
 #include "tenon/Analysis/Shapes.h"
@@ -106,8 +107,6 @@ private:
   void appendRegions(Program &program, Operation *op, size_t member,
                      Terms::Key &key);
 
-  std::optional<std::vector<SmallVector<int64_t>>> groupsOf(Program &program,
-                                                            Operation *op);
   std::optional<Term> combined(Program &program, Operation *op,
                                ArrayRef<int64_t> group,
                                ArrayRef<Term> operands);
@@ -130,14 +129,6 @@ private:
 };
 
 } // namespace
-
-static bool isLoopOrBranch(Operation *op) {
-  return isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op);
-}
-
-static bool isExchange(Operation *op) {
-  return op->hasAttr("replica_groups") || op->hasAttr("source_target_pairs");
-}
 
 std::optional<PartitionFault> FoldingChecker::run() {
   Block &body = devices.main.getBody().front();
@@ -268,13 +259,13 @@ bool FoldingChecker::visit(Program &program, Operation *op, Block *twin) {
   if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
     return program.isOfRanks ? visitLoopOfRanks(loop, twin)
                              : visitLoopOfDevices(loop);
-  if (isLoopOrBranch(op))
+  if (isControl(op))
     return visitBranches(program, op, twin);
-  if (isExchange(op))
+  if (waitsForOthers(op))
     return visitCollective(program, op);
   bool isInside = false;
   op->walk([&](Operation *inner) {
-    isInside |= inner != op && (isExchange(inner) || isLoopOrBranch(inner));
+    isInside |= inner != op && (waitsForOthers(inner) || isControl(inner));
   });
   if (isInside)
     return fail(op->getLoc(), "'" + op->getName().getStringRef() +
@@ -399,33 +390,6 @@ std::optional<Term> FoldingChecker::number(Operation *op,
 // Collectives
 //===----------------------------------------------------------------------===//
 
-std::optional<std::vector<SmallVector<int64_t>>>
-FoldingChecker::groupsOf(Program &program, Operation *op) {
-  auto table = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
-  auto channel =
-      op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
-  const bool needsFlag = !isa<stablehlo::AllToAllOp>(op);
-  if (!table || table.getType().getRank() != 2 || !channel ||
-      channel.getHandle() <= 0 ||
-      (needsFlag && !op->hasAttr("use_global_device_ids")))
-    return std::nullopt;
-  const int64_t size = table.getType().getShape()[1];
-  std::vector<SmallVector<int64_t>> groups;
-  SmallVector<bool> seen(program.members());
-  for (auto [at, value] : llvm::enumerate(table.getValues<APInt>())) {
-    const int64_t member = value.getSExtValue();
-    if (member < 0 || member >= int64_t(seen.size()) || seen[size_t(member)])
-      return std::nullopt;
-    seen[size_t(member)] = true;
-    if (int64_t(at) % size == 0)
-      groups.emplace_back();
-    groups.back().push_back(member);
-  }
-  if (!llvm::all_of(seen, [](bool is) { return is; }))
-    return std::nullopt;
-  return groups;
-}
-
 bool FoldingChecker::visitCollective(Program &program, Operation *op) {
   const std::string name = ("'" + op->getName().getStringRef() + "'").str();
   if (op->getNumOperands() != 1 || op->getNumResults() != 1)
@@ -450,7 +414,7 @@ bool FoldingChecker::visitCollective(Program &program, Operation *op) {
     program.terms[op->getResult(0)] = std::move(results);
     return true;
   }
-  auto groups = groupsOf(program, op);
+  auto groups = groupsOf(op, program.mesh.devices());
   if (!groups)
     return fail(op->getLoc(),
                 name + " does not have every rank in one of its groups");
@@ -582,15 +546,13 @@ bool FoldingChecker::visitBranches(Program &program, Operation *op,
                               {branchKey, wordOf(op->getName()), decides[0]}));
   for (Region &region : op->getRegions()) {
     // Loops in branches have no twins.
-    if (!region.walk([](stablehlo::WhileOp) { return WalkResult::interrupt(); })
-             .wasInterrupted()) {
-      if (!visitBlock(program, region.front(), twin))
-        return false;
-    } else {
+    if (region.walk([](stablehlo::WhileOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
       return fail(op->getLoc(), "'" + op->getName().getStringRef() +
                                     "' has a loop in it, which is not "
                                     "followed");
-    }
+    if (!visitBlock(program, region.front(), twin))
+      return false;
     for (auto [at, value] :
          llvm::enumerate(region.front().getTerminator()->getOperands()))
       for (auto [key, term] : llvm::zip_equal(keys[at], of(program, value)))

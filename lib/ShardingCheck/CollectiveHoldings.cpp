@@ -21,7 +21,7 @@ void PartitionChecker::visitCollective(Operation *op) {
     return addMoved(
         op, [&](const Holding &held) { return permuted(held, *sources); });
   }
-  const Groups groups = *groupsOf(op);
+  const Groups groups = *groupsOf(op, devices);
   if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op))
     return addMoved(op, [&](const Holding &held) {
       return gathered(held, groups, gather.getAllGatherDim());
@@ -47,8 +47,9 @@ void PartitionChecker::visitExchangeOfRows(Operation *op) {
     return;
   Value operand = op->getOperand(0), result = op->getResult(0);
   ArrayRef<int64_t> shape = shapeOf(operand);
-  std::optional<Groups> groups =
-      isa<stablehlo::CollectivePermuteOp>(op) ? std::nullopt : groupsOf(op);
+  std::optional<Groups> groups = isa<stablehlo::CollectivePermuteOp>(op)
+                                     ? std::nullopt
+                                     : groupsOf(op, devices);
   if (!groups || shape.empty())
     return;
   if (isa<stablehlo::AllReduceOp>(op)) {

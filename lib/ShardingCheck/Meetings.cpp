@@ -10,8 +10,7 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::shardingcheck;
 
-/// An operation that ends on a device only when others do it as well.
-static bool waitsForOthers(Operation *op) {
+bool shardingcheck::waitsForOthers(Operation *op) {
   return op->hasAttr("replica_groups") || op->hasAttr("source_target_pairs");
 }
 
@@ -45,7 +44,7 @@ bool PartitionChecker::meets(Operation *op) {
            stablehlo::AllToAllOp, stablehlo::ReduceScatterOp>(op))
     return fail(op->getLoc(),
                 name + " is no collective that a partitioned step may have");
-  if (!groupsOf(op))
+  if (!groupsOf(op, devices))
     return fail(op->getLoc(),
                 name + " has to have each of the " + Twine(devices) +
                     " devices in one of its groups, with a channel above 0 "
@@ -53,7 +52,7 @@ bool PartitionChecker::meets(Operation *op) {
   return true;
 }
 
-std::optional<Groups> PartitionChecker::groupsOf(Operation *op) {
+std::optional<Groups> shardingcheck::groupsOf(Operation *op, int64_t devices) {
   auto table = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
   auto channel =
       op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");

@@ -10,6 +10,7 @@
 
 #include "Holding.h"
 #include "Labels.h"
+#include "Meetings.h"
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -32,10 +33,6 @@ inline bool isView(mlir::Operation *op) {
                    stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp,
                    stablehlo::OptimizationBarrierOp,
                    step::ShardingConstraintOp>(op);
-}
-
-inline bool isControl(mlir::Operation *op) {
-  return llvm::isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op);
 }
 
 using Holdings = llvm::SmallVector<Holding, 2>;
@@ -264,10 +261,8 @@ private:
   /// that hold each device once; its verifier compares sizes with the groups.
   bool checkMeetings();
   bool meets(mlir::Operation *op);
-  /// The groups of a collective if each device is in one of them. All have
-  /// them behind checkMeetings(), and so it is with sourcesOf().
-  std::optional<Groups> groupsOf(mlir::Operation *op);
   /// Who sends to each device; nothing unless each one receives and sends once.
+  /// All have that behind checkMeetings(), and so it is with groupsOf().
   std::optional<llvm::SmallVector<int64_t>>
   sourcesOf(stablehlo::CollectivePermuteOp op);
 

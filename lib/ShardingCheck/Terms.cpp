@@ -6,12 +6,15 @@
 
 #include "Terms.h"
 
+#include "tenon/Analysis/Shapes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
 
 using namespace mlir;
+using namespace tenon;
 using namespace tenon::shardingcheck;
 
 namespace {
@@ -49,13 +52,6 @@ private:
   std::vector<int64_t> ends;
 };
 } // namespace
-
-static int64_t productOf(ArrayRef<int64_t> extents) {
-  int64_t product = 1;
-  for (int64_t extent : extents)
-    product *= extent;
-  return product;
-}
 
 Term Terms::intern(Key key, Entry entry) {
   auto [found, isNew] = numbers.try_emplace(std::move(key), all.size());
@@ -95,11 +91,11 @@ Term Terms::sliced(Term of, ArrayRef<int64_t> first,
     --last;
   if (last == 0)
     return of;
-  const int64_t inner = productOf(shape.drop_front(last));
+  const int64_t inner = elementCount(shape.drop_front(last));
   Elements elements(runsOf(of));
   std::vector<Stretch> runs;
   SmallVector<int64_t> at(last, 0);
-  for (int64_t rows = productOf(extents.take_front(last - 1)); rows > 0;
+  for (int64_t rows = elementCount(extents.take_front(last - 1)); rows > 0;
        --rows) {
     int64_t begin = 0;
     for (size_t dim = 0; dim < last; ++dim)
@@ -125,14 +121,14 @@ Term Terms::part(Term of, int64_t dim, int64_t index, int64_t count) {
 Term Terms::joined(ArrayRef<Term> parts, int64_t dim) {
   auto type = cast<RankedTensorType>(typeOf(parts.front()));
   SmallVector<int64_t> shape(type.getShape());
-  const int64_t outer = productOf(ArrayRef(shape).take_front(dim));
+  const int64_t outer = elementCount(ArrayRef(shape).take_front(dim));
   std::vector<Elements> elements;
   SmallVector<int64_t> inner;
   shape[dim] = 0;
   for (Term part : parts) {
     ArrayRef<int64_t> its = cast<RankedTensorType>(typeOf(part)).getShape();
     elements.emplace_back(runsOf(part));
-    inner.push_back(productOf(its.drop_front(dim)));
+    inner.push_back(elementCount(its.drop_front(dim)));
     shape[dim] += its[dim];
   }
   std::vector<Stretch> runs;

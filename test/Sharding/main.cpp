@@ -153,12 +153,18 @@ int run(ModuleOp module, Options &options) {
   return 0;
 }
 
+/// Puts a copy of the function into the module, under the name of a step.
+func::FuncOp addMain(ModuleOp module, func::FuncOp function) {
+  auto main = cast<func::FuncOp>(function->clone());
+  main.setSymName("main");
+  module.push_back(main);
+  return main;
+}
+
 /// All layouts of one function.
 bool everyLayout(func::FuncOp function, const Options &options) {
   OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
-  auto main = cast<func::FuncOp>(function->clone());
-  main.setSymName("main");
-  module->push_back(main);
+  func::FuncOp main = addMain(*module, function);
   Tensors arguments = makeInputs(main, options.inputs);
   auto expected = interpret(*module, arguments);
   if (failed(expected))
@@ -216,9 +222,7 @@ int mutateAll(ModuleOp functions, const Options &options) {
   std::vector<Program> programs;
   for (auto function : functions.getOps<func::FuncOp>()) {
     Program program{ModuleOp::create(function.getLoc()), {}, {}};
-    auto main = cast<func::FuncOp>(function->clone());
-    main.setSymName("main");
-    program.module->push_back(main);
+    func::FuncOp main = addMain(*program.module, function);
     program.arguments = makeInputs(main, options.inputs);
     auto expected = interpret(*program.module, program.arguments);
     if (failed(expected))
@@ -292,9 +296,7 @@ int foldAll(ModuleOp functions, const Options &options) {
   for (int64_t made = 0; made < options.most; ++made) {
     func::FuncOp function = all[size_t(random.below(int64_t(all.size())))];
     OwningOpRef<ModuleOp> parts(ModuleOp::create(function.getLoc()));
-    auto main = cast<func::FuncOp>(function->clone());
-    main.setSymName("main");
-    parts->push_back(main);
+    func::FuncOp main = addMain(*parts, function);
     Tensors arguments = makeInputs(main, options.inputs);
     auto expected = interpret(*parts, arguments);
     if (failed(expected) ||
