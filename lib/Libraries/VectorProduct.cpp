@@ -244,17 +244,14 @@ static int64_t leftElements(const VectorProduct &p) {
   if (readsLeftInPlace(p))
     return 0;
   Parts blocks(p.m, mostRows), runs(p.k, longestRun);
-  // The last group's last term is stored as a whole vector.
-  return (blocks.largest() + 1) * runs.largest() + lanes;
+  // The last group's last term is stored as a whole vector; the right operand
+  // begins with a line, which has as many elements.
+  return ceilDivide((blocks.largest() + 1) * runs.largest() + lanes, lanes) *
+         lanes;
 }
 
 static int64_t rightElements(const VectorProduct &p) {
   return Parts(p.k, longestRun).largest() * tileColumns;
-}
-
-static int64_t wholeLines(int64_t elements) {
-  constexpr int64_t lineElements = lineBytes / int64_t(sizeof(float));
-  return ceilDivide(elements, lineElements) * lineElements;
 }
 
 namespace {
@@ -270,8 +267,7 @@ public:
         runs(p.k, longestRun), blocks(p.m, mostRows),
         strips(ceilDivide(p.n, tileColumns),
                runs.count == 1 ? p.n : mostPanels),
-        left(static_cast<float *>(workspace)),
-        right(left + wholeLines(leftElements(p))) {}
+        left(static_cast<float *>(workspace)), right(left + leftElements(p)) {}
 
   void run() {
     const int64_t count = strips.count * runs.count * blocks.count;
@@ -385,8 +381,7 @@ private:
 } // namespace
 
 int64_t VectorProduct::workspaceBytes() const {
-  return (wholeLines(leftElements(*this)) + rightElements(*this)) *
-         int64_t(sizeof(float));
+  return (leftElements(*this) + rightElements(*this)) * int64_t(sizeof(float));
 }
 
 void VectorProduct::run(const float *lhs, const float *rhs, const float *bias,
