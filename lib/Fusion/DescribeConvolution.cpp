@@ -62,6 +62,18 @@ int64_t product(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   return total;
 }
 
+/// Whether the program leaves open how exactly a convolution is computed, which
+/// is what precision DEFAULT says.
+bool mayTransform(stablehlo::ConvolutionOp op) {
+  std::optional<ArrayAttr> precisions = op.getPrecisionConfig();
+  return !precisions ||
+         llvm::all_of(
+             precisions->getAsRange<stablehlo::PrecisionAttr>(),
+             [](stablehlo::PrecisionAttr precision) {
+               return precision.getValue() == stablehlo::Precision::DEFAULT;
+             });
+}
+
 } // namespace
 
 std::optional<LibraryCandidate>
@@ -155,6 +167,7 @@ fusion::describeConvolution(Operation *op, std::string &whyNot) {
   description.type = *type;
   description.resultType = *resultElement;
   description.groups = groups;
+  description.mayTransform = mayTransform(convolution);
   switch (kind) {
   case ConvolutionKind::forward:
     description.batch = lhs.shape[lhsBatch];

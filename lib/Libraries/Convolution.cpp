@@ -4,7 +4,8 @@
 // library's kernels want the weights in blocks of channels, so those are packed
 // into the workspace by every call, which is cheap; the data is read in place
 // where it is dense with channels last, and packed like the weights where not.
-// Some run by code of our own instead (TileConvolution.h).
+// Some run by code of our own instead (TileConvolution.h,
+// WinogradConvolution.h).
 //
 //   forward, data gradient   phase 0: pack the weights, in tasks by channels
 //                            phase 1: pieces of the batch
@@ -25,6 +26,7 @@
 #include "PrimitiveCall.h"
 #include "StridedCopy.h"
 #include "TileConvolution.h"
+#include "WinogradConvolution.h"
 
 #include <algorithm>
 #include <map>
@@ -873,6 +875,8 @@ std::unique_ptr<PrimitiveCall> ConvolutionBuilder::build() {
   bool done = true;
   if (runsInTiles(whole, isa))
     appendTileConvolution(whole, *call);
+  else if (runsInWinograd(whole, isa))
+    appendWinogradConvolution(whole, *call);
   else if (d.kind != ConvolutionKind::weightGradient)
     done = buildDataCall();
   else if (d.groups == 1 && d.outputChannels >= 32 * d.pieces &&

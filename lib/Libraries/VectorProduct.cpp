@@ -7,18 +7,16 @@
 
 #include "VectorProduct.h"
 
-#include "VectorWords.h"
+#include "Parts.h"
+#include "VectorTile.h"
 
 #include <algorithm>
-#include <array>
-#include <type_traits>
-#include <utility>
 
 using namespace tenon::libraries;
 
 namespace {
 
-constexpr int64_t tileRows = 14, tileColumns = VectorProduct::columns;
+static_assert(tileColumns == VectorProduct::columns);
 /// Terms of a run at most: 32 columns of them fill most of the first level of
 /// the cache.
 constexpr int64_t longestRun = 256;
@@ -26,165 +24,6 @@ constexpr int64_t longestRun = 256;
 constexpr int64_t mostRows = 320;
 /// Panels of columns whose sums are made together if they have several runs.
 constexpr int64_t mostPanels = 24;
-constexpr int64_t lineBytes = 64;
-
-int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// `extent` in as few parts of nearly the same length as there must be.
-struct Parts {
-  Parts(int64_t extent, int64_t longest)
-      : extent(extent), count(ceilDivide(extent, longest)) {}
-  int64_t begin(int64_t part) const { return part * extent / count; }
-  int64_t size(int64_t part) const { return begin(part + 1) - begin(part); }
-  int64_t largest() const { return ceilDivide(extent, count); }
-
-  int64_t extent, count;
-};
-
-/// Walks the pairs of lines that hold a matrix, one pair after the other, and
-/// asks for them to be brought into the second level of the cache.
-class Fetch {
-public:
-  Fetch() = default;
-  /// `rows` rows, `stride` elements apart, of `length` elements each. Pairs of
-  /// lines are walked column by column.
-  Fetch(const float *from, int64_t rows, int64_t stride, int64_t length)
-      : top(reinterpret_cast<const char *>(from)), at(top), rows(rows),
-        left(rows), rowBytes(stride * int64_t(sizeof(float))),
-        remaining(rows *
-                  ceilDivide(length * int64_t(sizeof(float)), pairBytes)) {}
-
-  int64_t pairs() const { return remaining; }
-
-  void next() {
-    // Where rows do not start with a line, the line in front of the second one
-    // was the last one of the pair before.
-    _mm_prefetch(at + lineBytes - 1, _MM_HINT_T1);
-    _mm_prefetch(at + pairBytes - 1, _MM_HINT_T1);
-    at += rowBytes;
-    --remaining;
-    if (--left == 0) {
-      left = rows;
-      at = top += pairBytes;
-    }
-  }
-
-private:
-  static constexpr int64_t pairBytes = 2 * lineBytes;
-
-  const char *top = nullptr, *at = nullptr;
-  int64_t rows = 0, left = 0, rowBytes = 0, remaining = 0;
-};
-
-/// A tile of sums.
-struct Tile {
-  int64_t terms = 0;
-  const float *left = nullptr, *right = nullptr;
-  int64_t leftStride = 0, rightStride = 0; // from term to term
-  float *result = nullptr;
-  int64_t resultStride = 0;
-  int64_t columns = 0;         // that there are
-  const float *bias = nullptr; // added in the end; null for none
-  bool adds = false;           // to what is there
-  /// What is fetched meanwhile: so many pairs of lines of each.
-  Fetch *leftFetch = nullptr, *rightFetch = nullptr;
-  int64_t leftPairs = 0, rightPairs = 0;
-};
-
-/// Between two pairs of lines that are fetched.
-constexpr int64_t termsPerFetch = 4;
-
-template <int Rows, int Vectors>
-TENON_VECTORS void multiplyTile(const Tile &tile) {
-  __m512 sums[Rows][Vectors];
-#pragma clang loop unroll(full)
-  for (int row = 0; row < Rows; ++row)
-#pragma clang loop unroll(full)
-    for (int vector = 0; vector < Vectors; ++vector)
-      sums[row][vector] = _mm512_setzero_ps();
-  const float *left = tile.left, *right = tile.right;
-  const int64_t leftStride = tile.leftStride, rightStride = tile.rightStride;
-  auto addTerm = [&]() TENON_VECTORS __attribute__((always_inline)) {
-    __m512 columns[Vectors];
-#pragma clang loop unroll(full)
-    for (int vector = 0; vector < Vectors; ++vector)
-      columns[vector] = _mm512_loadu_ps(right + vector * lanes);
-#pragma clang loop unroll(full)
-    for (int row = 0; row < Rows; ++row) {
-      __m512 factor = _mm512_set1_ps(left[row]);
-#pragma clang loop unroll(full)
-      for (int vector = 0; vector < Vectors; ++vector)
-        sums[row][vector] =
-            _mm512_fmadd_ps(factor, columns[vector], sums[row][vector]);
-    }
-    left += leftStride;
-    right += rightStride;
-  };
-  const float *resultRow = tile.result;
-  const int64_t steps = tile.terms / termsPerFetch;
-  for (int64_t step = 0; step < steps; ++step) {
-    if (step < Rows) {
-      __builtin_prefetch(resultRow, /*write=*/1);
-      __builtin_prefetch(resultRow + Vectors * lanes - 1, /*write=*/1);
-      resultRow += tile.resultStride;
-    }
-    if (step < tile.rightPairs)
-      tile.rightFetch->next();
-    if (step < tile.leftPairs)
-      tile.leftFetch->next();
-#pragma clang loop unroll(full)
-    for (int64_t term = 0; term < termsPerFetch; ++term)
-      addTerm();
-  }
-  for (int64_t term = steps * termsPerFetch; term < tile.terms; ++term)
-    addTerm();
-
-  auto store = [&](auto adds, auto hasBias) TENON_VECTORS
-      __attribute__((always_inline)) {
-#pragma clang loop unroll(full)
-    for (int vector = 0; vector < Vectors; ++vector) {
-      const __mmask16 mask = firstLanes(tile.columns - vector * lanes);
-      __m512 bias = _mm512_setzero_ps();
-      if (hasBias)
-        bias = _mm512_maskz_loadu_ps(mask, tile.bias + vector * lanes);
-#pragma clang loop unroll(full)
-      for (int row = 0; row < Rows; ++row) {
-        float *to = tile.result + row * tile.resultStride + vector * lanes;
-        __m512 sum = sums[row][vector];
-        if (adds)
-          sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, to), sum);
-        if (hasBias)
-          sum = _mm512_add_ps(sum, bias);
-        _mm512_mask_storeu_ps(to, mask, sum);
-      }
-    }
-  };
-  if (tile.adds && tile.bias)
-    store(std::true_type(), std::true_type());
-  else if (tile.adds)
-    store(std::true_type(), std::false_type());
-  else if (tile.bias)
-    store(std::false_type(), std::true_type());
-  else
-    store(std::false_type(), std::false_type());
-}
-
-using TileFunction = void (*)(const Tile &);
-
-template <int Vectors, size_t... Row>
-constexpr std::array<TileFunction, tileRows>
-functionsOf(std::index_sequence<Row...>) {
-  return {multiplyTile<int(Row) + 1, Vectors>...};
-}
-
-template <int Vectors>
-constexpr std::array<TileFunction, tileRows>
-    tileFunctions = functionsOf<Vectors>(std::make_index_sequence<tileRows>());
-
-void multiply(const Tile &tile, int64_t rows) {
-  const bool isNarrow = tile.columns <= lanes;
-  (isNarrow ? tileFunctions<1> : tileFunctions<2>)[rows - 1](tile);
-}
 
 /// Copies a group of up to 16 neighbours, `count` of them there, for `terms`
 /// terms: those of a term next to each other, terms `pitch` apart. Either

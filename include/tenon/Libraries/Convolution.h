@@ -56,6 +56,10 @@ struct ConvolutionDescription {
   /// Whether the kernel is applied mirrored along every spatial dimension (true
   /// for a StableHLO convolution whose window is reversed).
   bool mirroredKernel = false;
+  /// Whether sums may be made of other products than those of the definition,
+  /// as Winograd's algorithm does. Their errors are then relative to what lies
+  /// in a neighbourhood of 4 x 4 positions, not in each window alone.
+  bool mayTransform = false;
   /// See MatmulDescription::pieces.
   int64_t pieces = 1;
 
@@ -91,7 +95,7 @@ inline constexpr auto fieldsOf<libraries::ConvolutionDescription> =
                      inputChannels, outputChannels, spatial, inputStrideBatch,
                      inputStrideChannel, outputStrideBatch, outputStrideChannel,
                      kernelStrideGroup, kernelStrideInput, kernelStrideOutput,
-                     mirroredKernel, pieces));
+                     mirroredKernel, mayTransform, pieces));
 
 } // namespace tenon
 

@@ -345,6 +345,74 @@ TEST(Convolution, RowsApart) {
   checkKinds(d);
 }
 
+/// Convolutions that run by Winograd's algorithm, cut in several ways.
+void checkWinograd(ConvolutionDescription d) {
+  d.mayTransform = true;
+  for (ConvolutionKind kind :
+       {ConvolutionKind::forward, ConvolutionKind::dataGradient,
+        ConvolutionKind::weightGradient}) {
+    d.kind = kind;
+    std::string message;
+    auto call = Call::create(d, testIsa(), message);
+    ASSERT_TRUE(call) << message;
+    EXPECT_EQ(call->implementation(), "winograd:avx512");
+  }
+  checkKinds(d);
+}
+
+TEST(Convolution, Winograd) {
+  if (testIsa() == Isa::avx2)
+    GTEST_SKIP() << "Winograd's algorithm is for AVX-512";
+  // All windows in a cache, channels that do not fill vectors; squares half
+  // outside in one dimension.
+  auto windows = channelsLast(
+      convolution(5, 40, 56, {window(9, 3, 1, 1, 1), window(8, 3, 1, 1, 1)}));
+  checkWinograd(windows);
+  for (ElementType type : {ElementType::bf16, ElementType::f16})
+    for (ElementType result : {type, ElementType::f32}) {
+      windows.type = type;
+      windows.resultType = result;
+      checkWinograd(windows);
+    }
+  // All patches in a cache; runs of terms that are not whole.
+  checkWinograd(channelsLast(convolution(
+      2, 136, 160, {window(4, 3, 1, 1, 1), window(5, 3, 1, 1, 1)})));
+  // Cropped, without padding, and rows apart.
+  auto cropped = channelsLast(convolution(
+      6, 33, 47, {window(12, 3, 1, -1, 2), window(9, 3, 1, 0, 0)}));
+  cropped.mirroredKernel = true;
+  cropped.inputStrideBatch += 100;
+  cropped.outputStrideBatch += 30;
+  cropped.kernelStrideInput += 3;
+  cropped.spatial[1].kernelStride = 33 * cropped.kernelStrideInput;
+  cropped.spatial[0].kernelStride = 3 * cropped.spatial[1].kernelStride;
+  checkWinograd(cropped);
+}
+
+TEST(Convolution, WinogradOfWindowsInOtherOrders) {
+  if (testIsa() == Isa::avx2)
+    GTEST_SKIP() << "Winograd's algorithm is for AVX-512";
+  auto d = channelsLast(
+      convolution(5, 40, 56, {window(9, 3, 1, 1, 1), window(8, 3, 1, 1, 1)}));
+  d.mayTransform = true;
+  // [output, space, input], which a gradient is not written to.
+  d.kernelStrideInput = 1;
+  d.spatial[1].kernelStride = 40;
+  d.spatial[0].kernelStride = 120;
+  d.kernelStrideOutput = 360;
+  for (ConvolutionKind kind :
+       {ConvolutionKind::forward, ConvolutionKind::dataGradient,
+        ConvolutionKind::weightGradient}) {
+    d.kind = kind;
+    std::string message;
+    auto call = Call::create(d, testIsa(), message);
+    ASSERT_TRUE(call) << message;
+    EXPECT_EQ(call->implementation() == "winograd:avx512",
+              kind != ConvolutionKind::weightGradient);
+  }
+  checkKinds(d);
+}
+
 TEST(Convolution, LongSumsKeepTheirDigits) {
   if (testIsa() == Isa::avx2)
     GTEST_SKIP() << "with AVX2 the library's kernels add up all terms in a row";
@@ -364,6 +432,10 @@ TEST(Convolution, LongSumsKeepTheirDigits) {
   };
   EXPECT_LE(errorOf(many, ConvolutionKind::forward), 3e-7);
   EXPECT_LE(errorOf(many, ConvolutionKind::dataGradient), 3e-7);
+  many.mayTransform = true;
+  EXPECT_LE(errorOf(many, ConvolutionKind::forward), 3e-7);
+  EXPECT_LE(errorOf(many, ConvolutionKind::dataGradient), 3e-7);
+  EXPECT_LE(errorOf(many, ConvolutionKind::weightGradient), 3e-7);
   EXPECT_LE(errorOf(few, ConvolutionKind::weightGradient), 8e-7);
   EXPECT_LE(errorOf(strided, ConvolutionKind::weightGradient), 8e-7);
 }

@@ -1,0 +1,417 @@
+//===- Winograd.cpp - The transforms of F(2 x 2, 3 x 3) -------------------===//
+//
+// Every function says for itself which instructions it has, so that this file
+// is compiled as the others are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Winograd.h"
+
+#include "VectorWords.h"
+
+#include <algorithm>
+
+using namespace tenon;
+using namespace tenon::libraries;
+using namespace tenon::libraries::winograd;
+
+#define TENON_MAPPING                                                          \
+  __attribute__((target("avx512f,avx512bw,avx512vl,prfchw")))
+#define TENON_MAPPED TENON_MAPPING __attribute__((always_inline)) static
+
+namespace {
+
+// Up to 16 elements as f32.
+
+struct F32Lanes {
+  using Element = float;
+  TENON_MAPPED __m512 load(const float *from, __mmask16 mask) {
+    return _mm512_maskz_loadu_ps(mask, from);
+  }
+  TENON_MAPPED void store(float *to, __mmask16 mask, __m512 value) {
+    _mm512_mask_storeu_ps(to, mask, value);
+  }
+};
+
+struct Bf16Lanes {
+  using Element = uint16_t;
+  TENON_MAPPED __m512 load(const uint16_t *from, __mmask16 mask) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(
+        _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16));
+  }
+  TENON_MAPPED void store(uint16_t *to, __mmask16 mask, __m512 value) {
+    __m512i bits = _mm512_castps_si512(value);
+    __m512i upper = _mm512_srli_epi32(bits, 16);
+    __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
+    __m512i words = _mm512_srli_epi32(
+        _mm512_add_epi32(bits,
+                         _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))),
+        16);
+    // Rounding could make an infinity of what is not a number.
+    __mmask16 isNaN = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+    words = _mm512_mask_or_epi32(words, isNaN, upper, _mm512_set1_epi32(0x40));
+    _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(words));
+  }
+};
+
+struct F16Lanes {
+  using Element = uint16_t;
+  TENON_MAPPED __m512 load(const uint16_t *from, __mmask16 mask) {
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, from));
+  }
+  TENON_MAPPED void store(uint16_t *to, __mmask16 mask, __m512 value) {
+    _mm256_mask_storeu_epi16(to, mask,
+                             _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+  }
+};
+
+template <typename Visit>
+void withType(ElementType type, Visit visit) {
+  if (type == ElementType::bf16)
+    visit(Bf16Lanes());
+  else if (type == ElementType::f16)
+    visit(F16Lanes());
+  else
+    visit(F32Lanes());
+}
+
+// The maps along one dimension, see Winograd.h.
+
+struct PatchMap { // B^T
+  static constexpr int from = patchSide, to = patchSide;
+  TENON_MAPPED void apply(const __m512 (&d)[from], __m512 (&y)[to]) {
+    y[0] = _mm512_sub_ps(d[0], d[2]);
+    y[1] = _mm512_add_ps(d[1], d[2]);
+    y[2] = _mm512_sub_ps(d[2], d[1]);
+    y[3] = _mm512_sub_ps(d[1], d[3]);
+  }
+};
+
+struct WindowMap { // G
+  static constexpr int from = windowSide, to = patchSide;
+  TENON_MAPPED void apply(const __m512 (&g)[from], __m512 (&y)[to]) {
+    __m512 half = _mm512_set1_ps(0.5f);
+    __m512 outer = _mm512_add_ps(g[0], g[2]);
+    y[0] = g[0];
+    y[1] = _mm512_mul_ps(half, _mm512_add_ps(outer, g[1]));
+    y[2] = _mm512_mul_ps(half, _mm512_sub_ps(outer, g[1]));
+    y[3] = g[2];
+  }
+};
+
+struct ResultMap { // A^T
+  static constexpr int from = patchSide, to = resultSide;
+  TENON_MAPPED void apply(const __m512 (&m)[from], __m512 (&y)[to]) {
+    y[0] = _mm512_add_ps(m[0], _mm512_add_ps(m[1], m[2]));
+    y[1] = _mm512_sub_ps(_mm512_sub_ps(m[1], m[2]), m[3]);
+  }
+};
+
+struct SquareMap { // A
+  static constexpr int from = resultSide, to = patchSide;
+  TENON_MAPPED void apply(const __m512 (&d)[from], __m512 (&y)[to]) {
+    y[0] = d[0];
+    y[1] = _mm512_add_ps(d[0], d[1]);
+    y[2] = _mm512_sub_ps(d[0], d[1]);
+    y[3] = _mm512_sub_ps(_mm512_setzero_ps(), d[1]);
+  }
+};
+
+struct WindowGradientMap { // G^T
+  static constexpr int from = patchSide, to = windowSide;
+  TENON_MAPPED void apply(const __m512 (&m)[from], __m512 (&y)[to]) {
+    __m512 half = _mm512_set1_ps(0.5f);
+    __m512 even = _mm512_mul_ps(half, _mm512_add_ps(m[1], m[2]));
+    y[0] = _mm512_add_ps(m[0], even);
+    y[1] = _mm512_mul_ps(half, _mm512_sub_ps(m[1], m[2]));
+    y[2] = _mm512_add_ps(even, m[3]);
+  }
+};
+
+/// Applies a map along both dimensions: `load(row, column)` gives what it maps,
+/// `store(row, column, value)` takes what comes out.
+template <typename Map, typename Load, typename Store>
+TENON_MAPPED void applyTwice(const Load &load, const Store &store) {
+  __m512 half[Map::to][Map::from];
+#pragma clang loop unroll(full)
+  for (int column = 0; column < Map::from; ++column) {
+    __m512 in[Map::from], out[Map::to];
+#pragma clang loop unroll(full)
+    for (int row = 0; row < Map::from; ++row)
+      in[row] = load(row, column);
+    Map::apply(in, out);
+#pragma clang loop unroll(full)
+    for (int row = 0; row < Map::to; ++row)
+      half[row][column] = out[row];
+  }
+#pragma clang loop unroll(full)
+  for (int row = 0; row < Map::to; ++row) {
+    __m512 out[Map::to];
+    Map::apply(half[row], out);
+#pragma clang loop unroll(full)
+    for (int column = 0; column < Map::to; ++column)
+      store(row, column, out[column]);
+  }
+}
+
+/// Walks the squares of all images in order.
+class Walk {
+public:
+  Walk(const Squares &squares, int64_t first)
+      : squares(squares), column(first % squares.columns),
+        row(first / squares.columns % squares.rows),
+        image(first / squares.columns / squares.rows) {}
+
+  void next() {
+    if (++column < squares.columns)
+      return;
+    column = 0;
+    if (++row < squares.rows)
+      return;
+    row = 0;
+    ++image;
+  }
+
+private:
+  const Squares &squares;
+
+public:
+  int64_t column, row, image;
+};
+
+/// Transforms what lies in `Map::from` rows and columns of each image from
+/// `(row * step - lowRows, column * step - lowColumns)` on.
+template <typename Map, typename Type>
+TENON_MAPPING void transform(const Images &images, const Squares &squares,
+                             int64_t lowRows, int64_t lowColumns, int64_t first,
+                             int64_t count, const typename Type::Element *from,
+                             const Layout &layout, float *to) {
+  constexpr int side = Map::from;
+  Walk walk(squares, first);
+  for (int64_t patch = 0; patch < count; ++patch, walk.next()) {
+    const int64_t row = walk.row * resultSide - lowRows;
+    const int64_t column = walk.column * resultSide - lowColumns;
+    const auto *corner = from + walk.image * images.imageStride +
+                         row * images.rowStride + column * images.columnStride;
+    const bool isInside = row >= 0 && row + side <= images.rows &&
+                          column >= 0 && column + side <= images.columns;
+    __mmask16 exists[side][side];
+    if (!isInside)
+      for (int i = 0; i < side; ++i)
+        for (int j = 0; j < side; ++j)
+          exists[i][j] = row + i >= 0 && row + i < images.rows &&
+                                 column + j >= 0 && column + j < images.columns
+                             ? 0xffff
+                             : 0;
+    for (const Channels &channels : layout.channels) {
+      const auto *source = corner + channels.begin;
+      float *target = to + channels.offset + patch * channels.pitch;
+      const __mmask16 mask = firstLanes(channels.count);
+      auto store = [&](int i, int j, __m512 value) TENON_MAPPING
+          __attribute__((always_inline)) {
+        _mm512_storeu_ps(target + (i * patchSide + j) * layout.componentStride,
+                         value);
+      };
+      auto at = [&](int i, int j) __attribute__((always_inline)) {
+        return source + i * images.rowStride + j * images.columnStride;
+      };
+      if (isInside)
+        applyTwice<Map>(
+            [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+              return Type::load(at(i, j), mask);
+            },
+            store);
+      else
+        // What does not exist is not read, but an address of it may be that of
+        // no memory, which takes the processor long to ignore.
+        applyTwice<Map>(
+            [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+              return Type::load(exists[i][j] ? at(i, j) : from,
+                                exists[i][j] & mask);
+            },
+            store);
+    }
+  }
+}
+
+template <typename Type>
+TENON_MAPPING void storeResults(const Images &images, const Squares &squares,
+                                int64_t first, int64_t count, const float *sums,
+                                int64_t componentStride, int64_t channels,
+                                typename Type::Element *to) {
+  constexpr int64_t pitch = 2 * lanes;
+  Walk walk(squares, first);
+  for (int64_t square = 0; square < count; ++square, walk.next()) {
+    const int64_t row = walk.row * resultSide,
+                  column = walk.column * resultSide;
+    auto *corner = to + walk.image * images.imageStride +
+                   row * images.rowStride + column * images.columnStride;
+    const int64_t rows = images.rows - row, columns = images.columns - column;
+    for (int64_t channel = 0; channel < channels; channel += lanes) {
+      const __mmask16 mask = firstLanes(channels - channel);
+      const float *from = sums + square * pitch + channel;
+      applyTwice<ResultMap>(
+          [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+            return _mm512_loadu_ps(from +
+                                   (i * patchSide + j) * componentStride);
+          },
+          [&](int i, int j, __m512 value) TENON_MAPPING
+          __attribute__((always_inline)) {
+            if (i < rows && j < columns)
+              Type::store(corner + i * images.rowStride +
+                              j * images.columnStride + channel,
+                          mask, value);
+          });
+    }
+  }
+}
+
+/// A vector of columns of one term, wherever columns lie side by side.
+template <typename Type>
+TENON_MAPPING void
+transformColumns(const Windows &windows, int64_t terms, int64_t columns,
+                 const typename Type::Element *from, int64_t componentStride,
+                 float *to, int64_t pitch) {
+  const __mmask16 mask = firstLanes(columns);
+  for (int64_t term = 0; term < terms; ++term)
+    applyTwice<WindowMap>(
+        [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+          return Type::load(
+              from + windows.taps[i][j] + term * windows.termStride, mask);
+        },
+        [&](int i, int j, __m512 value) TENON_MAPPING
+        __attribute__((always_inline)) {
+          _mm512_storeu_ps(
+              to + term * pitch + (i * patchSide + j) * componentStride, value);
+        });
+}
+
+/// The same where terms lie side by side: rows and columns of 16 by 16 are
+/// exchanged first.
+template <typename Type>
+TENON_MAPPING void
+transformTerms(const Windows &windows, int64_t terms, int64_t columns,
+               const typename Type::Element *from, int64_t componentStride,
+               float *to, int64_t pitch) {
+  alignas(64) float window[windowSide][windowSide][lanes][lanes];
+  for (int64_t term = 0; term < terms; term += lanes) {
+    const int64_t here = std::min(lanes, terms - term);
+    const __mmask16 mask = firstLanes(here);
+    for (int i = 0; i < windowSide; ++i)
+      for (int j = 0; j < windowSide; ++j) {
+        __m512i rows[lanes];
+#pragma clang loop unroll(full)
+        for (int column = 0; column < lanes; ++column)
+          rows[column] = column < columns
+                             ? _mm512_castps_si512(
+                                   Type::load(from + windows.taps[i][j] + term +
+                                                  column * windows.columnStride,
+                                              mask))
+                             : _mm512_setzero_si512();
+        exchange(rows);
+#pragma clang loop unroll(full)
+        for (int row = 0; row < lanes; ++row)
+          _mm512_store_si512(window[i][j][row], rows[row]);
+      }
+    for (int64_t row = 0; row < here; ++row)
+      applyTwice<WindowMap>(
+          [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+            return _mm512_load_ps(window[i][j][row]);
+          },
+          [&](int i, int j, __m512 value) TENON_MAPPING
+          __attribute__((always_inline)) {
+            _mm512_storeu_ps(to + (term + row) * pitch +
+                                 (i * patchSide + j) * componentStride,
+                             value);
+          });
+  }
+}
+
+template <typename Type>
+TENON_MAPPING void storeGradients(const Windows &windows, int64_t columns,
+                                  const float *sums, int64_t componentStride,
+                                  int64_t parts, int64_t partStride,
+                                  typename Type::Element *to) {
+  for (int64_t column = 0; column < columns; column += lanes) {
+    const __mmask16 mask = firstLanes(columns - column);
+    applyTwice<WindowGradientMap>(
+        [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+          const float *from =
+              sums + (i * patchSide + j) * componentStride + column;
+          __m512 sum = _mm512_loadu_ps(from);
+          for (int64_t part = 1; part < parts; ++part)
+            sum = _mm512_add_ps(sum, _mm512_loadu_ps(from + part * partStride));
+          return sum;
+        },
+        [&](int i, int j, __m512 value) TENON_MAPPING
+        __attribute__((always_inline)) {
+          Type::store(to + windows.taps[i][j] + column, mask, value);
+        });
+  }
+}
+
+} // namespace
+
+void winograd::transformPatches(const Images &images, const Squares &squares,
+                                int64_t lowRows, int64_t lowColumns,
+                                int64_t first, int64_t count, const void *from,
+                                const Layout &layout, float *to) {
+  withType(images.type, [&]<typename Type>(Type) {
+    transform<PatchMap, Type>(
+        images, squares, lowRows, lowColumns, first, count,
+        static_cast<const typename Type::Element *>(from), layout, to);
+  });
+}
+
+void winograd::transformSquares(const Images &images, const Squares &squares,
+                                int64_t first, int64_t count, const void *from,
+                                const Layout &layout, float *to) {
+  withType(images.type, [&]<typename Type>(Type) {
+    transform<SquareMap, Type>(
+        images, squares, 0, 0, first, count,
+        static_cast<const typename Type::Element *>(from), layout, to);
+  });
+}
+
+void winograd::storeSquares(const Images &images, const Squares &squares,
+                            int64_t first, int64_t count, const float *sums,
+                            int64_t componentStride, int64_t firstChannel,
+                            int64_t channels, void *to) {
+  withType(images.type, [&]<typename Type>(Type) {
+    storeResults<Type>(
+        images, squares, first, count, sums, componentStride, channels,
+        static_cast<typename Type::Element *>(to) + firstChannel);
+  });
+}
+
+void winograd::transformWindows(const Windows &windows, int64_t terms,
+                                int64_t firstColumn, int64_t columns,
+                                const void *from, int64_t componentStride,
+                                float *to) {
+  constexpr int64_t pitch = 2 * lanes;
+  withType(windows.type, [&]<typename Type>(Type) {
+    for (int64_t half = 0; half < pitch; half += lanes) {
+      const auto *begin = static_cast<const typename Type::Element *>(from) +
+                          (firstColumn + half) * windows.columnStride;
+      const int64_t here = std::clamp<int64_t>(columns - half, 0, lanes);
+      if (windows.columnStride == 1 || here == 0)
+        transformColumns<Type>(windows, terms, here, begin, componentStride,
+                               to + half, pitch);
+      else
+        transformTerms<Type>(windows, terms, here, begin, componentStride,
+                             to + half, pitch);
+    }
+  });
+}
+
+void winograd::storeWindows(const Windows &windows, int64_t term,
+                            int64_t firstColumn, int64_t columns,
+                            const float *sums, int64_t componentStride,
+                            int64_t parts, int64_t partStride, void *to) {
+  withType(windows.type, [&]<typename Type>(Type) {
+    storeGradients<Type>(windows, columns, sums, componentStride, parts,
+                         partStride,
+                         static_cast<typename Type::Element *>(to) +
+                             term * windows.termStride + firstColumn);
+  });
+}

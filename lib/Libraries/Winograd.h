@@ -1,0 +1,106 @@
+//===- Winograd.h - The transforms of F(2 x 2, 3 x 3) ---------------------===//
+//
+// Private to this folder. A patch of 4 x 4 positions of the source gives 2 x 2
+// of the result. Along one dimension, with d the patch and g the window,
+//
+//   y = A^T ((G g) * (B^T d))
+//
+//         1  0 -1  0          1    0    0
+//   B^T = 0  1  1  0      G = 1/2  1/2  1/2     A^T = 1  1  1  0
+//         0 -1  1  0          1/2 -1/2  1/2           0  1 -1 -1
+//         0  1  0 -1          0    0    1
+//
+// and along two the same twice. Sums over channels are made between the two
+// transforms, one matrix product for each of the 16 elements of a transformed
+// patch, its components. The gradient of the window is the transposed map:
+//
+//   dg = G^T ((A dy) * (B^T d))
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_LIBRARIES_WINOGRAD_H
+#define TENON_LIB_LIBRARIES_WINOGRAD_H
+
+#include "tenon/Support/ElementType.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tenon::libraries::winograd {
+
+constexpr int64_t patchSide = 4, resultSide = 2, windowSide = 3;
+constexpr int64_t components = patchSide * patchSide;
+
+/// Images with channels last. Strides are in elements.
+struct Images {
+  ElementType type = ElementType::f32;
+  int64_t rows = 1, columns = 1;
+  int64_t imageStride = 0, rowStride = 0, columnStride = 0;
+};
+
+/// All images' positions in squares of 2 x 2, row by row; those at the end of a
+/// row or column of squares may be half outside.
+struct Squares {
+  int64_t rows = 1, columns = 1; // of squares in an image
+  int64_t images = 1;
+
+  int64_t count() const { return images * rows * columns; }
+};
+
+/// Up to 16 channels of a transformed patch: where they come from, and where
+/// they go, which is `offset + patch * pitch` elements behind the component.
+/// 16 elements are written for each patch; the next one may overwrite the rest.
+struct Channels {
+  int64_t begin = 0, count = 0;
+  int64_t offset = 0, pitch = 0;
+};
+
+/// Where transformed patches lie.
+struct Layout {
+  std::vector<Channels> channels;
+  int64_t componentStride = 0; // elements
+};
+
+/// B^T d B of the patches `first` to `first + count`. That of the square at row
+/// y and column x begins at 2 y - lowRows and 2 x - lowColumns; positions
+/// outside of an image are zero.
+void transformPatches(const Images &images, const Squares &squares,
+                      int64_t lowRows, int64_t lowColumns, int64_t first,
+                      int64_t count, const void *from, const Layout &layout,
+                      float *to);
+
+/// A dy A^T of squares.
+void transformSquares(const Images &images, const Squares &squares,
+                      int64_t first, int64_t count, const void *from,
+                      const Layout &layout, float *to);
+
+/// A^T m A: stores the squares `first` to `first + count`, `channels` of them
+/// from `firstChannel` on. `sums` has 32 channels per square.
+void storeSquares(const Images &images, const Squares &squares, int64_t first,
+                  int64_t count, const float *sums, int64_t componentStride,
+                  int64_t firstChannel, int64_t channels, void *to);
+
+/// Windows between two sets of channels, terms and columns, one of which lies
+/// side by side. Strides are in elements.
+struct Windows {
+  ElementType type = ElementType::f32;
+  int64_t termStride = 0, columnStride = 0;
+  int64_t taps[windowSide][windowSide] = {}; // where the element of each begins
+};
+
+/// G g G^T of `terms` terms and up to 32 columns from `firstColumn` on: 32
+/// columns of a term side by side, those that do not exist being zero.
+void transformWindows(const Windows &windows, int64_t terms,
+                      int64_t firstColumn, int64_t columns, const void *from,
+                      int64_t componentStride, float *to);
+
+/// G^T m G of one term: `columns` columns, which lie side by side in `sums` and
+/// in the windows. Each sum is that of `parts` ones, `partStride` elements
+/// apart, in order.
+void storeWindows(const Windows &windows, int64_t term, int64_t firstColumn,
+                  int64_t columns, const float *sums, int64_t componentStride,
+                  int64_t parts, int64_t partStride, void *to);
+
+} // namespace tenon::libraries::winograd
+
+#endif // TENON_LIB_LIBRARIES_WINOGRAD_H
