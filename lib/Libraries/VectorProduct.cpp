@@ -137,17 +137,22 @@ private:
     return std::min(tileColumns, p.n - panel * tileColumns);
   }
 
+  static Fetch fetch(const float *from, int64_t rows, int64_t stride,
+                     int64_t length) {
+    return {from, rows, stride * int64_t(sizeof(float)),
+            length * int64_t(sizeof(float))};
+  }
   Fetch fetchLeft(const Part &part) const {
     const int64_t rows = blocks.size(part.block), terms = runs.size(part.run);
     const float *from = lhsAt(blocks.begin(part.block), runs.begin(part.run));
-    return p.lhsStrideK == 1 ? Fetch(from, rows, p.lhsStrideM, terms)
-                             : Fetch(from, terms, p.lhsStrideK, rows);
+    return p.lhsStrideK == 1 ? fetch(from, rows, p.lhsStrideM, terms)
+                             : fetch(from, terms, p.lhsStrideK, rows);
   }
   Fetch fetchRight(int64_t run, int64_t panel) const {
     const int64_t columns = columnsOf(panel), terms = runs.size(run);
     const float *from = rhsAt(runs.begin(run), panel * tileColumns);
-    return p.rhsStrideN == 1 ? Fetch(from, terms, p.rhsStrideK, columns)
-                             : Fetch(from, columns, p.rhsStrideN, terms);
+    return p.rhsStrideN == 1 ? fetch(from, terms, p.rhsStrideK, columns)
+                             : fetch(from, columns, p.rhsStrideN, terms);
   }
 
   /// Multiplies a part and fetches what `next`, if there is one, begins with.

@@ -10,6 +10,7 @@
 #ifndef TENON_LIB_LIBRARIES_VECTORTILE_H
 #define TENON_LIB_LIBRARIES_VECTORTILE_H
 
+#include "Parts.h"
 #include "VectorWords.h"
 
 #include <cstdint>
@@ -24,13 +25,11 @@ constexpr int64_t lineBytes = 64; // of the cache
 class Fetch {
 public:
   Fetch() = default;
-  /// `rows` rows, `stride` elements apart, of `length` elements each. Pairs of
-  /// lines are walked column by column.
-  Fetch(const float *from, int64_t rows, int64_t stride, int64_t length)
-      : top(reinterpret_cast<const char *>(from)), at(top), rows(rows),
-        left(rows), rowBytes(stride * int64_t(sizeof(float))),
-        remaining(rows * ((length * int64_t(sizeof(float)) + pairBytes - 1) /
-                          pairBytes)) {}
+  /// `rows` rows, `stride` bytes apart, of `length` bytes each. Pairs of lines
+  /// are walked column by column.
+  Fetch(const void *from, int64_t rows, int64_t stride, int64_t length)
+      : top(static_cast<const char *>(from)), at(top), rows(rows), left(rows),
+        rowBytes(stride), remaining(rows * ceilDivide(length, pairBytes)) {}
 
   int64_t pairs() const { return remaining; }
 

@@ -10,6 +10,7 @@
 #include "VectorWords.h"
 
 #include <algorithm>
+#include <span>
 
 using namespace tenon;
 using namespace tenon::libraries;
@@ -179,13 +180,15 @@ public:
   int64_t column, row, image;
 };
 
-/// Transforms what lies in `Map::from` rows and columns of each image from
-/// `(row * step - lowRows, column * step - lowColumns)` on.
+/// Transforms some channels of what lies in `Map::from` rows and columns of
+/// each image from `(row * 2 - lowRows, column * 2 - lowColumns)` on.
 template <typename Map, typename Type>
-TENON_MAPPING void transform(const Images &images, const Squares &squares,
-                             int64_t lowRows, int64_t lowColumns, int64_t first,
-                             int64_t count, const typename Type::Element *from,
-                             const Layout &layout, float *to) {
+TENON_MAPPING void
+transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
+                  int64_t lowColumns, int64_t first, int64_t count,
+                  const typename Type::Element *from,
+                  std::span<const Channels> some, int64_t componentStride,
+                  float *to) {
   constexpr int side = Map::from;
   Walk walk(squares, first);
   for (int64_t patch = 0; patch < count; ++patch, walk.next()) {
@@ -203,14 +206,13 @@ TENON_MAPPING void transform(const Images &images, const Squares &squares,
                                  column + j >= 0 && column + j < images.columns
                              ? 0xffff
                              : 0;
-    for (const Channels &channels : layout.channels) {
+    for (const Channels &channels : some) {
       const auto *source = corner + channels.begin;
       float *target = to + channels.offset + patch * channels.pitch;
       const __mmask16 mask = firstLanes(channels.count);
       auto store = [&](int i, int j, __m512 value) TENON_MAPPING
           __attribute__((always_inline)) {
-        _mm512_storeu_ps(target + (i * patchSide + j) * layout.componentStride,
-                         value);
+        _mm512_storeu_ps(target + (i * patchSide + j) * componentStride, value);
       };
       auto at = [&](int i, int j) __attribute__((always_inline)) {
         return source + i * images.rowStride + j * images.columnStride;
@@ -231,6 +233,26 @@ TENON_MAPPING void transform(const Images &images, const Squares &squares,
             },
             store);
     }
+  }
+}
+
+/// All channels, a few at a time, so that only so many lines of the cache are
+/// being written.
+template <typename Map>
+void transform(const Images &images, const Squares &squares, int64_t lowRows,
+               int64_t lowColumns, int64_t first, int64_t count,
+               const void *from, const Layout &layout, float *to) {
+  constexpr size_t most = 4;
+  std::span<const Channels> left = layout.channels;
+  while (!left.empty()) {
+    std::span<const Channels> some = left.first(std::min(most, left.size()));
+    left = left.subspan(some.size());
+    withType(images.type, [&]<typename Type>(Type) {
+      transformChannels<Map, Type>(
+          images, squares, lowRows, lowColumns, first, count,
+          static_cast<const typename Type::Element *>(from), some,
+          layout.componentStride, to);
+    });
   }
 }
 
@@ -356,21 +378,14 @@ void winograd::transformPatches(const Images &images, const Squares &squares,
                                 int64_t lowRows, int64_t lowColumns,
                                 int64_t first, int64_t count, const void *from,
                                 const Layout &layout, float *to) {
-  withType(images.type, [&]<typename Type>(Type) {
-    transform<PatchMap, Type>(
-        images, squares, lowRows, lowColumns, first, count,
-        static_cast<const typename Type::Element *>(from), layout, to);
-  });
+  transform<PatchMap>(images, squares, lowRows, lowColumns, first, count, from,
+                      layout, to);
 }
 
 void winograd::transformSquares(const Images &images, const Squares &squares,
                                 int64_t first, int64_t count, const void *from,
                                 const Layout &layout, float *to) {
-  withType(images.type, [&]<typename Type>(Type) {
-    transform<SquareMap, Type>(
-        images, squares, 0, 0, first, count,
-        static_cast<const typename Type::Element *>(from), layout, to);
-  });
+  transform<SquareMap>(images, squares, 0, 0, first, count, from, layout, to);
 }
 
 void winograd::storeSquares(const Images &images, const Squares &squares,

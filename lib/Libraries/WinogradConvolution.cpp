@@ -47,8 +47,12 @@ using Spatial = ConvolutionDescription::Spatial;
 namespace {
 
 constexpr int64_t mostTerms = rowPitch;
-/// How many bytes of an operand's part, or of sums, stay in a core's cache.
-constexpr int64_t cachedPatchBytes = 1 << 20;
+/// How many bytes of transformed patches, and of a gradient's sums, stay in a
+/// core's cache beside the rest.
+constexpr int64_t cachedPatchBytes = 1 << 19;
+constexpr int64_t cachedSumBytes = 1 << 20;
+/// Groups of rows for which it pays to read all windows from farther away.
+constexpr int64_t fewestGroups = 4;
 /// Elements between two components are not a multiple of a page's, so that what
 /// is written to all of them does not share sets of the cache.
 constexpr int64_t apart = 16;
@@ -66,6 +70,82 @@ std::vector<Range> cut(int64_t extent, int64_t pieces) {
   for (int64_t i = 0; i < parts.count; ++i)
     ranges.push_back({parts.begin(i), parts.size(i)});
   return ranges;
+}
+
+/// What is fetched while tiles are made: a share with each of them.
+class Ahead {
+public:
+  Ahead() = default;
+  Ahead(const Fetch &fetch, int64_t tiles)
+      : fetch(fetch), share(ceilDivide(fetch.pairs(), tiles)) {}
+
+  /// What comes with the next tile.
+  int64_t pairs() const { return std::min(share, fetch.pairs()); }
+
+  Fetch fetch;
+
+private:
+  int64_t share = 0;
+};
+
+/// Gives a tile its share of both.
+void fetchWith(Tile &tile, Ahead &one, Ahead &other) {
+  tile.leftFetch = &one.fetch;
+  tile.leftPairs = one.pairs();
+  tile.rightFetch = &other.fetch;
+  tile.rightPairs = other.pairs();
+}
+
+/// The rows of all images, one after the other, that squares `first` to
+/// `first + count` have if each has `side` of them from `2 y - low` on.
+Range rowsOf(const Images &images, const Squares &squares, int64_t low,
+             int64_t side, int64_t first, int64_t count) {
+  auto rowAt = [&](int64_t square, int64_t shift) {
+    const int64_t row = square / squares.columns;
+    return row / squares.rows * images.rows +
+           std::clamp<int64_t>(row % squares.rows * resultSide - low + shift, 0,
+                               images.rows - 1);
+  };
+  const int64_t begin = rowAt(first, 0);
+  return {begin, rowAt(first + count - 1, side - 1) + 1 - begin};
+}
+
+/// Fetches rows of images that follow each other.
+Fetch fetchRows(const Images &images, const Range &rows, const void *from) {
+  if (images.imageStride != images.rows * images.rowStride)
+    return Fetch();
+  const int64_t stride = images.rowStride * byteWidth(images.type);
+  return Fetch(static_cast<const char *>(from) + rows.begin * stride, rows.size,
+               stride,
+               images.columns * images.columnStride * byteWidth(images.type));
+}
+
+/// Fetches some channels of rows of images that are dense.
+Fetch fetchChannels(const Images &images, const Range &rows, int64_t channel,
+                    int64_t count, const void *from) {
+  const int64_t width = byteWidth(images.type);
+  if (images.imageStride != images.rows * images.rowStride ||
+      images.rowStride != images.columns * images.columnStride)
+    return Fetch();
+  return Fetch(static_cast<const char *>(from) +
+                   (rows.begin * images.rowStride + channel) * width,
+               rows.size * images.columns, images.columnStride * width,
+               count * width);
+}
+
+/// Fetches some columns of all windows, where columns lie side by side and
+/// windows are dense.
+Fetch fetchWindows(const Windows &windows, int64_t terms, int64_t column,
+                   int64_t columns, const void *from) {
+  constexpr int64_t last = windowSide - 1, taps = windowSide * windowSide;
+  const int64_t width = byteWidth(windows.type);
+  const int64_t begin = std::min(windows.taps[0][0], windows.taps[last][last]);
+  const int64_t end = std::max(windows.taps[0][0], windows.taps[last][last]);
+  if (windows.columnStride != 1 ||
+      end - begin != (taps - 1) * terms * windows.termStride)
+    return Fetch();
+  return Fetch(static_cast<const char *>(from) + (begin + column) * width,
+               taps * terms, windows.termStride * width, columns * width);
 }
 
 /// Transformed patches as rows of a product: for each component runs of terms,
@@ -131,34 +211,52 @@ struct DataProduct {
                      windowStride(), to);
   }
 
-  /// The squares `first` to `first + count`, whose patches begin with number
-  /// `firstPatch` of the transformed ones, and 32 columns.
+  int64_t channelsOf(int64_t panel) const {
+    return std::min(tileColumns, columns - panel * tileColumns);
+  }
+  /// How many tiles make the sums of 32 columns.
+  int64_t tilesPerPanel(int64_t groups) const {
+    return components * ceilDivide(terms, mostTerms) * groups;
+  }
+
+  /// The squares of `block`, a range of groups, and 32 columns. Their patches
+  /// are the first ones of `patches`. `ahead` is what is needed next.
   void multiplyPanel(const RowLayout &layout, const float *patches,
-                     int64_t firstPatch, int64_t first, int64_t count,
-                     int64_t panel, const float *panelWindows, float *sums,
-                     void *result) const {
-    const Parts groups(count, tileRows), runs(terms, mostTerms);
+                     const Parts &groups, const Range &block,
+                     int64_t firstSquare, int64_t panel,
+                     const float *panelWindows, float *sums, void *result,
+                     Ahead &ahead) const {
+    const int64_t first = groups.begin(block.begin);
+    const int64_t count = groups.begin(block.begin + block.size) - first;
+    const int64_t square = firstSquare + first;
+    const int64_t column = panel * tileColumns, here = channelsOf(panel);
+    Ahead results(
+        fetchChannels(target,
+                      rowsOf(target, squares, 0, resultSide, square, count),
+                      column, here, result),
+        tilesPerPanel(block.size));
     Tile tile;
     tile.leftStride = 1;
     tile.rightStride = tile.resultStride = tile.columns = tileColumns;
     for (int64_t component = 0; component < components; ++component)
-      for (int64_t run = 0; run * mostTerms < terms; ++run) {
-        tile.terms = std::min(mostTerms, terms - run * mostTerms);
-        tile.adds = run > 0;
-        tile.right = panelWindows + component * windowStride() +
-                     run * mostTerms * tileColumns;
+      for (int64_t term = 0; term < terms; term += mostTerms) {
+        tile.terms = std::min(mostTerms, terms - term);
+        tile.adds = term > 0;
+        tile.right =
+            panelWindows + component * windowStride() + term * tileColumns;
         const float *left = patches + component * layout.componentStride +
-                            run * layout.runStride + firstPatch * rowPitch;
-        for (int64_t group = 0; group < groups.count; ++group) {
-          tile.left = left + groups.begin(group) * rowPitch;
-          tile.result = sums + component * sumStride(count) +
-                        groups.begin(group) * tileColumns;
-          multiplyRows(tile, groups.size(group));
+                            term / mostTerms * layout.runStride;
+        float *made = sums + component * sumStride(count);
+        for (int64_t group = 0; group < block.size; ++group) {
+          const int64_t row = groups.begin(block.begin + group) - first;
+          tile.left = left + row * rowPitch;
+          tile.result = made + row * tileColumns;
+          fetchWith(tile, ahead, results);
+          multiplyRows(tile, groups.size(block.begin + group));
         }
       }
-    const int64_t column = panel * tileColumns;
-    storeSquares(target, squares, first, count, sums, sumStride(count), column,
-                 std::min(tileColumns, columns - column), result);
+    storeSquares(target, squares, square, count, sums, sumStride(count), column,
+                 here, result);
   }
 };
 
@@ -171,33 +269,38 @@ struct WindowGradient {
   Windows windows;
   int64_t rows = 0, columns = 0;
 
-  /// Adds to the sums of some columns, for one component after the other, what
-  /// `count` patches from `first` on give; `adds` to what is there.
+  /// Makes the sums of some columns, for one component after the other, over
+  /// the first `count` of `room` patches; `adds` to what is there. `ahead` and
+  /// `more` are what is needed next.
   void multiply(const TermLayout &left, const float *patches,
-                const TermLayout &right, const float *gradients,
-                int64_t patchCount, int64_t first, int64_t count, bool adds,
-                float *sums, int64_t sumStride, int64_t sumPitch) const {
+                const TermLayout &right, const float *gradients, int64_t room,
+                int64_t count, bool adds, float *sums, int64_t sumStride,
+                int64_t sumPitch, Fetch next, Fetch more) const {
     const Parts runs(count, mostTerms);
+    const int64_t tiles =
+        components * runs.count * left.groups.count * right.groups.count;
+    Ahead ahead(next, tiles), results(more, tiles);
     Tile tile;
     tile.resultStride = sumPitch;
     for (int64_t component = 0; component < components; ++component)
       for (int64_t run = 0; run < runs.count; ++run) {
-        const int64_t term = first + runs.begin(run);
+        const int64_t term = runs.begin(run);
         tile.terms = runs.size(run);
         tile.adds = adds || run > 0;
         for (int64_t panel = 0; panel < right.groups.count; ++panel) {
           const int64_t size = right.groups.size(panel);
           tile.columns = tile.rightStride = size;
           tile.right = gradients + component * right.componentStride +
-                       right.offset(panel, patchCount) + term * size;
+                       right.offset(panel, room) + term * size;
           for (int64_t group = 0; group < left.groups.count; ++group) {
             const int64_t pitch = left.groups.size(group);
             tile.leftStride = pitch;
             tile.left = patches + component * left.componentStride +
-                        left.offset(group, patchCount) + term * pitch;
+                        left.offset(group, room) + term * pitch;
             tile.result = sums + component * sumStride +
                           left.groups.begin(group) * sumPitch +
                           right.groups.begin(panel);
+            fetchWith(tile, ahead, results);
             libraries::multiply(tile, pitch);
           }
         }
@@ -315,32 +418,44 @@ void WinogradBuilder::buildWithAllWindows(
   }
   call.work.push_back(std::move(transforming));
 
-  // Whole groups of rows in a block, and at least one.
   const int64_t patchBytes = components * bytesOf(p.terms);
-  const int64_t mostPatches =
-      std::max<int64_t>(cachedPatchBytes / patchBytes / tileRows, 1) * tileRows;
+  const int64_t mostGroups =
+      std::max(cachedPatchBytes / patchBytes / tileRows, fewestGroups);
   Phase multiplying;
   for (auto [first, count] : cut(p.squares.count(), d.pieces)) {
-    const Parts blocks(count, mostPatches);
-    const int64_t largest = blocks.largest();
+    const Parts groups(count, tileRows), blocks(groups.count, mostGroups);
+    const int64_t largest = blocks.largest() * groups.largest();
     Step step;
     step.operands = {argument(0), argument(2), workspace(windows),
                      workspace(reserve(RowLayout(p.terms, largest).elements())),
                      workspace(reserve(components * p.sumStride(largest)))};
-    step.function = [product, blocks, first = first,
+    step.function = [product, groups, blocks, first = first,
                      layout = RowLayout(p.terms, largest)](
                         std::span<void *const> pointers) {
       const DataProduct &p = *product;
       const auto *windows = static_cast<const float *>(pointers[2]);
       auto *patches = static_cast<float *>(pointers[3]);
-      for (int64_t block = 0; block < blocks.count; ++block) {
-        const int64_t begin = first + blocks.begin(block);
-        transformPatches(p.source, p.squares, p.lowRows, p.lowColumns, begin,
-                         blocks.size(block), pointers[0], layout, patches);
+      for (int64_t i = 0; i < blocks.count; ++i) {
+        const Range block{blocks.begin(i), blocks.size(i)};
+        const int64_t begin = groups.begin(block.begin);
+        const int64_t end = groups.begin(block.begin + block.size);
+        transformPatches(p.source, p.squares, p.lowRows, p.lowColumns,
+                         first + begin, end - begin, pointers[0], layout,
+                         patches);
+        Ahead ahead;
+        if (i + 1 < blocks.count)
+          ahead =
+              Ahead(fetchRows(p.source,
+                              rowsOf(p.source, p.squares, p.lowRows, patchSide,
+                                     first + end,
+                                     groups.begin(blocks.begin(i + 2)) - end),
+                              pointers[0]),
+                    p.panels() * p.tilesPerPanel(block.size));
         for (int64_t panel = 0; panel < p.panels(); ++panel)
-          p.multiplyPanel(layout, patches, 0, begin, blocks.size(block), panel,
+          p.multiplyPanel(layout, patches, groups, block, first, panel,
                           windows + panel * p.panelElements(),
-                          static_cast<float *>(pointers[4]), pointers[1]);
+                          static_cast<float *>(pointers[4]), pointers[1],
+                          ahead);
       }
     };
     multiplying.push_back({std::move(step)});
@@ -370,26 +485,35 @@ void WinogradBuilder::buildWithAllPatches(
   call.work.push_back(std::move(transforming));
 
   // The sums of a block stay in the cache beside the windows of 32 columns.
-  constexpr int64_t mostPatches = 8 * tileRows;
+  constexpr int64_t mostGroups = 8;
   Phase multiplying;
   for (auto [first, count] : cut(p.panels(), d.pieces)) {
-    const Parts blocks(total, mostPatches);
+    const Parts groups(total, tileRows), blocks(groups.count, mostGroups);
+    const int64_t largest = blocks.largest() * groups.largest();
     Step step;
-    step.operands = {
-        argument(1), argument(2), workspace(patches),
-        workspace(reserve(p.panelElements())),
-        workspace(reserve(components * p.sumStride(blocks.largest())))};
-    step.function = [product, layout, blocks, first = first,
+    step.operands = {argument(1), argument(2), workspace(patches),
+                     workspace(reserve(p.panelElements())),
+                     workspace(reserve(components * p.sumStride(largest)))};
+    step.function = [product, layout, groups, blocks, first = first,
                      count = count](std::span<void *const> pointers) {
       const DataProduct &p = *product;
+      const auto *patches = static_cast<const float *>(pointers[2]);
       auto *windows = static_cast<float *>(pointers[3]);
       for (int64_t panel = first; panel < first + count; ++panel) {
         p.transformPanel(panel, pointers[0], windows);
-        for (int64_t block = 0; block < blocks.count; ++block)
-          p.multiplyPanel(layout, static_cast<const float *>(pointers[2]),
-                          blocks.begin(block), blocks.begin(block),
-                          blocks.size(block), panel, windows,
-                          static_cast<float *>(pointers[4]), pointers[1]);
+        Ahead ahead;
+        if (panel + 1 < first + count)
+          ahead =
+              Ahead(fetchWindows(p.windows, p.terms, (panel + 1) * tileColumns,
+                                 p.channelsOf(panel + 1), pointers[0]),
+                    p.tilesPerPanel(groups.count));
+        for (int64_t i = 0; i < blocks.count; ++i) {
+          const Range block{blocks.begin(i), blocks.size(i)};
+          p.multiplyPanel(
+              layout, patches + groups.begin(block.begin) * rowPitch, groups,
+              block, 0, panel, windows, static_cast<float *>(pointers[4]),
+              pointers[1], ahead);
+        }
       }
     };
     multiplying.push_back({std::move(step)});
@@ -409,7 +533,7 @@ void WinogradBuilder::buildWeightGradient() {
       windowsOf(d.resultType, d.kernelStrideInput, d.kernelStrideOutput);
   g.rows = d.inputChannels;
   g.columns = d.outputChannels;
-  if (components * bytesOf(g.rows * g.columns) <= cachedPatchBytes)
+  if (components * bytesOf(g.rows * g.columns) <= cachedSumBytes)
     buildByPatches(std::move(gradient));
   else
     buildByColumns(std::move(gradient));
@@ -446,8 +570,21 @@ void WinogradBuilder::buildByPatches(
                          size, pointers[0], left, patches);
         transformSquares(g.output, g.squares, begin, size, pointers[1], right,
                          gradients);
-        g.multiply(left, patches, right, gradients, largest, 0, size, block > 0,
-                   static_cast<float *>(pointers[2]), sumStride, g.columns);
+        Fetch inputs, outputs;
+        if (block + 1 < blocks.count) {
+          const int64_t next = begin + size, nextSize = blocks.size(block + 1);
+          inputs = fetchRows(
+              g.input,
+              rowsOf(g.input, g.squares, g.lowRows, patchSide, next, nextSize),
+              pointers[0]);
+          outputs = fetchRows(
+              g.output,
+              rowsOf(g.output, g.squares, 0, resultSide, next, nextSize),
+              pointers[1]);
+        }
+        g.multiply(left, patches, right, gradients, largest, size, block > 0,
+                   static_cast<float *>(pointers[2]), sumStride, g.columns,
+                   inputs, outputs);
       }
     };
     multiplying.push_back({std::move(step)});
@@ -525,8 +662,10 @@ void WinogradBuilder::buildByColumns(
         transformSquares(g.output, g.squares, 0, total, pointers[0], right,
                          gradients);
         g.multiply(left, static_cast<const float *>(pointers[2]), right,
-                   gradients, total, 0, total, /*adds=*/false, sums, sumStride,
-                   tileColumns);
+                   gradients, total, total, /*adds=*/false, sums, sumStride,
+                   tileColumns, Fetch(),
+                   fetchWindows(g.windows, g.rows, column, right.groups.extent,
+                                pointers[1]));
         for (int64_t row = 0; row < g.rows; ++row)
           storeWindows(g.windows, row, column, right.groups.extent,
                        sums + row * tileColumns, sumStride, 1, 0, pointers[1]);
