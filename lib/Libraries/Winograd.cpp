@@ -291,15 +291,18 @@ TENON_MAPPING void storeResults(const Images &images, const Squares &squares,
 /// A vector of columns of one term, wherever columns lie side by side.
 template <typename Type>
 TENON_MAPPING void
-transformColumns(const Windows &windows, int64_t terms, int64_t columns,
+transformColumns(const WindowPart &part, int64_t terms, int64_t columns,
                  const typename Type::Element *from, int64_t componentStride,
                  float *to, int64_t pitch) {
   const __mmask16 mask = firstLanes(columns);
   for (int64_t term = 0; term < terms; ++term)
     applyTwice<WindowMap>(
         [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
-          return Type::load(
-              from + windows.taps[i][j] + term * windows.termStride, mask);
+          return i < part.rows && j < part.columns
+                     ? Type::load(from + part.taps[i][j] +
+                                      term * part.termStride,
+                                  mask)
+                     : _mm512_setzero_ps();
         },
         [&](int i, int j, __m512 value) TENON_MAPPING
         __attribute__((always_inline)) {
@@ -312,24 +315,23 @@ transformColumns(const Windows &windows, int64_t terms, int64_t columns,
 /// exchanged first.
 template <typename Type>
 TENON_MAPPING void
-transformTerms(const Windows &windows, int64_t terms, int64_t columns,
+transformTerms(const WindowPart &part, int64_t terms, int64_t columns,
                const typename Type::Element *from, int64_t componentStride,
                float *to, int64_t pitch) {
   alignas(64) float window[windowSide][windowSide][lanes][lanes];
   for (int64_t term = 0; term < terms; term += lanes) {
     const int64_t here = std::min(lanes, terms - term);
     const __mmask16 mask = firstLanes(here);
-    for (int i = 0; i < windowSide; ++i)
-      for (int j = 0; j < windowSide; ++j) {
+    for (int i = 0; i < part.rows; ++i)
+      for (int j = 0; j < part.columns; ++j) {
         __m512i rows[lanes];
 #pragma clang loop unroll(full)
         for (int column = 0; column < lanes; ++column)
-          rows[column] = column < columns
-                             ? _mm512_castps_si512(
-                                   Type::load(from + windows.taps[i][j] + term +
-                                                  column * windows.columnStride,
-                                              mask))
-                             : _mm512_setzero_si512();
+          rows[column] = column < columns ? _mm512_castps_si512(Type::load(
+                                                from + part.taps[i][j] + term +
+                                                    column * part.columnStride,
+                                                mask))
+                                          : _mm512_setzero_si512();
         exchange(rows);
 #pragma clang loop unroll(full)
         for (int row = 0; row < lanes; ++row)
@@ -338,7 +340,9 @@ transformTerms(const Windows &windows, int64_t terms, int64_t columns,
     for (int64_t row = 0; row < here; ++row)
       applyTwice<WindowMap>(
           [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
-            return _mm512_load_ps(window[i][j][row]);
+            return i < part.rows && j < part.columns
+                       ? _mm512_load_ps(window[i][j][row])
+                       : _mm512_setzero_ps();
           },
           [&](int i, int j, __m512 value) TENON_MAPPING
           __attribute__((always_inline)) {
@@ -350,9 +354,9 @@ transformTerms(const Windows &windows, int64_t terms, int64_t columns,
 }
 
 template <typename Type>
-TENON_MAPPING void storeGradients(const Windows &windows, int64_t columns,
+TENON_MAPPING void storeGradients(const WindowPart &part, int64_t columns,
                                   const float *sums, int64_t componentStride,
-                                  int64_t parts, int64_t partStride,
+                                  int64_t pieces, int64_t pieceStride,
                                   typename Type::Element *to) {
   for (int64_t column = 0; column < columns; column += lanes) {
     const __mmask16 mask = firstLanes(columns - column);
@@ -361,13 +365,15 @@ TENON_MAPPING void storeGradients(const Windows &windows, int64_t columns,
           const float *from =
               sums + (i * patchSide + j) * componentStride + column;
           __m512 sum = _mm512_loadu_ps(from);
-          for (int64_t part = 1; part < parts; ++part)
-            sum = _mm512_add_ps(sum, _mm512_loadu_ps(from + part * partStride));
+          for (int64_t piece = 1; piece < pieces; ++piece)
+            sum =
+                _mm512_add_ps(sum, _mm512_loadu_ps(from + piece * pieceStride));
           return sum;
         },
         [&](int i, int j, __m512 value) TENON_MAPPING
         __attribute__((always_inline)) {
-          Type::store(to + windows.taps[i][j] + column, mask, value);
+          if (i < part.rows && j < part.columns)
+            Type::store(to + part.taps[i][j] + column, mask, value);
         });
   }
 }
@@ -399,34 +405,34 @@ void winograd::storeSquares(const Images &images, const Squares &squares,
   });
 }
 
-void winograd::transformWindows(const Windows &windows, int64_t terms,
+void winograd::transformWindows(const WindowPart &part, int64_t terms,
                                 int64_t firstColumn, int64_t columns,
                                 const void *from, int64_t componentStride,
                                 float *to) {
   constexpr int64_t pitch = 2 * lanes;
-  withType(windows.type, [&]<typename Type>(Type) {
+  withType(part.type, [&]<typename Type>(Type) {
     for (int64_t half = 0; half < pitch; half += lanes) {
       const auto *begin = static_cast<const typename Type::Element *>(from) +
-                          (firstColumn + half) * windows.columnStride;
+                          (firstColumn + half) * part.columnStride;
       const int64_t here = std::clamp<int64_t>(columns - half, 0, lanes);
-      if (windows.columnStride == 1 || here == 0)
-        transformColumns<Type>(windows, terms, here, begin, componentStride,
+      if (part.columnStride == 1 || here == 0)
+        transformColumns<Type>(part, terms, here, begin, componentStride,
                                to + half, pitch);
       else
-        transformTerms<Type>(windows, terms, here, begin, componentStride,
+        transformTerms<Type>(part, terms, here, begin, componentStride,
                              to + half, pitch);
     }
   });
 }
 
-void winograd::storeWindows(const Windows &windows, int64_t term,
+void winograd::storeWindows(const WindowPart &part, int64_t term,
                             int64_t firstColumn, int64_t columns,
                             const float *sums, int64_t componentStride,
-                            int64_t parts, int64_t partStride, void *to) {
-  withType(windows.type, [&]<typename Type>(Type) {
-    storeGradients<Type>(windows, columns, sums, componentStride, parts,
-                         partStride,
+                            int64_t pieces, int64_t pieceStride, void *to) {
+  withType(part.type, [&]<typename Type>(Type) {
+    storeGradients<Type>(part, columns, sums, componentStride, pieces,
+                         pieceStride,
                          static_cast<typename Type::Element *>(to) +
-                             term * windows.termStride + firstColumn);
+                             term * part.termStride + firstColumn);
   });
 }

@@ -16,6 +16,10 @@
 //
 //   dg = G^T ((A dy) * (B^T d))
 //
+// A larger window is the sum of windows of at most 3 x 3, its parts. Where a
+// part has less than 3 taps along a dimension, the last ones are zero, and so
+// is the last element of G g, which is not multiplied then.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_LIBRARIES_WINOGRAD_H
@@ -80,26 +84,35 @@ void storeSquares(const Images &images, const Squares &squares, int64_t first,
                   int64_t count, const float *sums, int64_t componentStride,
                   int64_t firstChannel, int64_t channels, void *to);
 
-/// Windows between two sets of channels, terms and columns, one of which lies
-/// side by side. Strides are in elements.
-struct Windows {
+/// A part of windows between two sets of channels, terms and columns, one of
+/// which lies side by side. Strides are in elements.
+struct WindowPart {
   ElementType type = ElementType::f32;
   int64_t termStride = 0, columnStride = 0;
+  int64_t firstRow = 0, firstColumn = 0;           // taps in front of it
+  int64_t rows = windowSide, columns = windowSide; // taps
   int64_t taps[windowSide][windowSide] = {}; // where the element of each begins
+
+  /// Whether a component is not zero whatever the taps are.
+  bool has(int64_t component) const {
+    constexpr int64_t last = patchSide - 1;
+    return (rows == windowSide || component / patchSide != last) &&
+           (columns == windowSide || component % patchSide != last);
+  }
 };
 
-/// G g G^T of `terms` terms and up to 32 columns from `firstColumn` on: 32
-/// columns of a term side by side, those that do not exist being zero.
-void transformWindows(const Windows &windows, int64_t terms,
+/// G g G^T of `terms` terms of a part and up to 32 columns from `firstColumn`
+/// on: 32 columns of a term side by side, those that do not exist being zero.
+void transformWindows(const WindowPart &part, int64_t terms,
                       int64_t firstColumn, int64_t columns, const void *from,
                       int64_t componentStride, float *to);
 
 /// G^T m G of one term: `columns` columns, which lie side by side in `sums` and
-/// in the windows. Each sum is that of `parts` ones, `partStride` elements
-/// apart, in order.
-void storeWindows(const Windows &windows, int64_t term, int64_t firstColumn,
+/// in the windows. Each sum is that of `pieces` ones, `pieceStride` elements
+/// apart, in order. What a part has no component for may be anything.
+void storeWindows(const WindowPart &part, int64_t term, int64_t firstColumn,
                   int64_t columns, const float *sums, int64_t componentStride,
-                  int64_t parts, int64_t partStride, void *to);
+                  int64_t pieces, int64_t pieceStride, void *to);
 
 } // namespace tenon::libraries::winograd
 

@@ -378,8 +378,8 @@ TEST(Convolution, Winograd) {
   checkWinograd(channelsLast(convolution(
       2, 136, 160, {window(4, 3, 1, 1, 1), window(5, 3, 1, 1, 1)})));
   // Cropped, without padding, and rows apart.
-  auto cropped = channelsLast(convolution(
-      6, 33, 47, {window(12, 3, 1, -1, 2), window(9, 3, 1, 0, 0)}));
+  auto cropped = channelsLast(
+      convolution(6, 33, 47, {window(12, 3, 1, -1, 2), window(9, 3, 1, 0, 0)}));
   cropped.mirroredKernel = true;
   cropped.inputStrideBatch += 100;
   cropped.outputStrideBatch += 30;
@@ -387,6 +387,22 @@ TEST(Convolution, Winograd) {
   cropped.spatial[1].kernelStride = 33 * cropped.kernelStrideInput;
   cropped.spatial[0].kernelStride = 3 * cropped.spatial[1].kernelStride;
   checkWinograd(cropped);
+}
+
+TEST(Convolution, WinogradOfLargerWindows) {
+  if (testIsa() == Isa::avx2)
+    GTEST_SKIP() << "Winograd's algorithm is for AVX-512";
+  // Parts of 3 x 3, 3 x 2, 2 x 3 and 2 x 2 taps, whose terms share runs.
+  checkWinograd(channelsLast(
+      convolution(3, 32, 48, {window(7, 5, 1, 2, 2), window(8, 5, 1, 2, 2)})));
+  // Parts with one tap, terms that end within a vector.
+  checkWinograd(channelsLast(
+      convolution(3, 40, 33, {window(10, 7, 1, 3, 3), window(5, 3, 1, 0, 2)})));
+  // All patches in a cache, and all sums not.
+  auto mirrored = channelsLast(
+      convolution(1, 100, 130, {window(6, 5, 1, 2, 2), window(4, 3, 1, 1, 1)}));
+  mirrored.mirroredKernel = true;
+  checkWinograd(mirrored);
 }
 
 TEST(Convolution, WinogradOfWindowsInOtherOrders) {
@@ -433,6 +449,10 @@ TEST(Convolution, LongSumsKeepTheirDigits) {
   EXPECT_LE(errorOf(many, ConvolutionKind::forward), 3e-7);
   EXPECT_LE(errorOf(many, ConvolutionKind::dataGradient), 3e-7);
   many.mayTransform = true;
+  auto large = channelsLast(
+      convolution(4, 32, 64, {window(8, 5, 1, 2, 2), window(8, 5, 1, 2, 2)}));
+  large.mayTransform = true;
+  EXPECT_LE(errorOf(large, ConvolutionKind::forward), 3e-7);
   EXPECT_LE(errorOf(many, ConvolutionKind::forward), 3e-7);
   EXPECT_LE(errorOf(many, ConvolutionKind::dataGradient), 3e-7);
   EXPECT_LE(errorOf(many, ConvolutionKind::weightGradient), 3e-7);

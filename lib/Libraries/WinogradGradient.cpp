@@ -1,0 +1,316 @@
+//===- WinogradGradient.cpp - Weight gradients by Winograd's algorithm ----===//
+//
+// The gradient of windows: channels x patches, times transformed squares, one
+// product for each component. It adds up all patches. Where its sums fit a
+// core's cache, each piece of the patches has sums of its own; else pieces of
+// the columns have all patches:
+//
+//   by patches               phase 0: pieces of all patches
+//                            phase 1: the pieces' sums added up and stored
+//   by columns               phase 0: the patches
+//                            phase 1: pieces of the columns
+//
+//===----------------------------------------------------------------------===//
+
+#include "WinogradConvolution.h"
+#include "WinogradShape.h"
+
+#include <algorithm>
+
+using namespace tenon;
+using namespace tenon::libraries;
+using namespace tenon::libraries::winograd;
+
+namespace {
+
+/// How many bytes of sums stay in a core's cache beside the rest.
+constexpr int64_t cachedSumBytes = 1 << 20;
+
+/// Transformed patches as terms of a sum: for each component groups of
+/// channels, and in each of them those of a patch side by side.
+struct TermLayout : Layout {
+  TermLayout(int64_t firstChannel, int64_t channelCount, int64_t largestGroup,
+             int64_t patches)
+      : groups(channelCount, largestGroup) {
+    for (int64_t group = 0; group < groups.count; ++group) {
+      const int64_t size = groups.size(group);
+      for (int64_t begin = 0; begin < size; begin += lanes)
+        channels.push_back({firstChannel + groups.begin(group) + begin,
+                            std::min(lanes, size - begin),
+                            offset(group, patches) + begin, size});
+    }
+    componentStride = offset(groups.count, patches) + apart;
+  }
+  /// Behind each group a vector may be written past its end.
+  int64_t offset(int64_t group, int64_t patches) const {
+    return groups.begin(group) * patches + group * lanes;
+  }
+  int64_t elements() const { return components * componentStride; }
+
+  Parts groups;
+};
+
+/// Where sums lie.
+struct Sums {
+  float *begin = nullptr;
+  int64_t pitch = 0;           // from row to row
+  int64_t componentStride = 0; // elements
+};
+
+/// Input channels are rows, output channels columns, patches terms.
+struct WindowGradient {
+  ConvolutionDescription d;
+  Images input, output;
+  Squares squares;
+  std::vector<WindowPart> parts;
+
+  explicit WindowGradient(const ConvolutionDescription &d);
+
+  int64_t rows() const { return d.inputChannels; }
+  int64_t columns() const { return d.outputChannels; }
+
+  /// B^T d B for one part, or for all of them one after the other.
+  void transformPatchesOf(const WindowPart &part, int64_t first, int64_t count,
+                          const void *from, const Layout &layout,
+                          float *to) const {
+    transformPatches(input, squares, d.spatial[0].padLow - part.firstRow,
+                     d.spatial[1].padLow - part.firstColumn, first, count, from,
+                     layout, to);
+  }
+  /// How many tiles make the sums of all parts.
+  int64_t tiles(const TermLayout &left, const TermLayout &right,
+                int64_t count) const {
+    return componentsOf(parts) * ceilDivide(count, mostTerms) *
+           left.groups.count * right.groups.count;
+  }
+
+  /// Makes the sums of a part over the first `count` of `room` patches; `adds`
+  /// to what is there. `ahead` and `more` are what is needed next.
+  void multiply(const WindowPart &part, const TermLayout &left,
+                const float *patches, const TermLayout &right,
+                const float *gradients, int64_t room, int64_t count, bool adds,
+                const Sums &sums, Ahead &ahead, Ahead &more) const;
+};
+
+} // namespace
+
+WindowGradient::WindowGradient(const ConvolutionDescription &d)
+    : d(d), input(inputImages(d)), output(outputImages(d)),
+      squares(squaresOf(output, d.batch)),
+      parts(partsOf(d, d.resultType, d.kernelStrideInput,
+                    d.kernelStrideOutput)) {}
+
+void WindowGradient::multiply(const WindowPart &part, const TermLayout &left,
+                              const float *patches, const TermLayout &right,
+                              const float *gradients, int64_t room,
+                              int64_t count, bool adds, const Sums &sums,
+                              Ahead &ahead, Ahead &more) const {
+  const Parts runs(count, mostTerms);
+  Tile tile;
+  tile.resultStride = sums.pitch;
+  for (int64_t component = 0; component < components; ++component) {
+    if (!part.has(component))
+      continue;
+    for (int64_t run = 0; run < runs.count; ++run) {
+      const int64_t term = runs.begin(run);
+      tile.terms = runs.size(run);
+      tile.adds = adds || run > 0;
+      for (int64_t panel = 0; panel < right.groups.count; ++panel) {
+        const int64_t size = right.groups.size(panel);
+        tile.columns = tile.rightStride = size;
+        tile.right = gradients + component * right.componentStride +
+                     right.offset(panel, room) + term * size;
+        for (int64_t group = 0; group < left.groups.count; ++group) {
+          const int64_t pitch = left.groups.size(group);
+          tile.leftStride = pitch;
+          tile.left = patches + component * left.componentStride +
+                      left.offset(group, room) + term * pitch;
+          tile.result = sums.begin + component * sums.componentStride +
+                        left.groups.begin(group) * sums.pitch +
+                        right.groups.begin(panel);
+          fetchWith(tile, ahead, more);
+          libraries::multiply(tile, pitch);
+        }
+      }
+    }
+  }
+}
+
+static Operand argumentOf(int64_t index) { return {0, {}, index, 0}; }
+
+/// New memory of the workspace.
+static Operand newMemory(PrimitiveCall &call, int64_t elements) {
+  return {0, {}, call.workspaceArgument(), call.reserve(bytesOf(elements))};
+}
+
+static void buildByPatches(std::shared_ptr<const WindowGradient> gradient,
+                           PrimitiveCall &call) {
+  const WindowGradient &g = *gradient;
+  const int64_t componentStride = g.rows() * g.columns() + apart;
+  const int64_t partStride = components * componentStride;
+  const int64_t pieceStride = int64_t(g.parts.size()) * partStride;
+  const auto pieces = cut(g.squares.count(), g.d.pieces);
+  const Operand sums = newMemory(call, pieceStride * int64_t(pieces.size()));
+  Phase multiplying;
+  for (size_t piece = 0; piece < pieces.size(); ++piece) {
+    const auto [first, count] = pieces[piece];
+    const Parts blocks(count, mostTerms);
+    const int64_t room = blocks.largest();
+    const TermLayout left(0, g.rows(), tileRows, room);
+    const TermLayout right(0, g.columns(), tileColumns, room);
+    Operand own = sums;
+    own.offset += int64_t(piece) * bytesOf(pieceStride);
+    Step step;
+    step.operands = {argumentOf(0), argumentOf(1), own,
+                     newMemory(call, left.elements()),
+                     newMemory(call, right.elements())};
+    step.function = [gradient, blocks, left, right, room, componentStride,
+                     partStride,
+                     first = first](std::span<void *const> pointers) {
+      const WindowGradient &g = *gradient;
+      auto *patches = static_cast<float *>(pointers[3]);
+      auto *gradients = static_cast<float *>(pointers[4]);
+      for (int64_t block = 0; block < blocks.count; ++block) {
+        const int64_t begin = first + blocks.begin(block);
+        const int64_t size = blocks.size(block);
+        Ahead inputs, outputs;
+        if (block + 1 < blocks.count) {
+          const int64_t next = begin + size, nextSize = blocks.size(block + 1);
+          const int64_t tiles = g.tiles(left, right, size);
+          inputs =
+              Ahead(fetchRows(g.input,
+                              rowsOf(g.input, g.squares, g.d.spatial[0].padLow,
+                                     g.d.spatial[0].kernel + resultSide - 1,
+                                     next, nextSize),
+                              pointers[0]),
+                    tiles);
+          outputs = Ahead(fetchRows(g.output,
+                                    rowsOf(g.output, g.squares, 0, resultSide,
+                                           next, nextSize),
+                                    pointers[1]),
+                          tiles);
+        }
+        transformSquares(g.output, g.squares, begin, size, pointers[1], right,
+                         gradients);
+        Sums sums{static_cast<float *>(pointers[2]), g.columns(),
+                  componentStride};
+        for (const WindowPart &part : g.parts) {
+          g.transformPatchesOf(part, begin, size, pointers[0], left, patches);
+          g.multiply(part, left, patches, right, gradients, room, size,
+                     block > 0, sums, inputs, outputs);
+          sums.begin += partStride;
+        }
+      }
+    };
+    multiplying.push_back({std::move(step)});
+  }
+  call.work.push_back(std::move(multiplying));
+
+  Phase storing;
+  for (auto [first, count] : cut(g.rows(), g.d.pieces)) {
+    Step step;
+    step.operands = {sums, argumentOf(2)};
+    step.function =
+        [gradient, componentStride, partStride, pieceStride, first = first,
+         count = count,
+         pieces = int64_t(pieces.size())](std::span<void *const> pointers) {
+          const WindowGradient &g = *gradient;
+          const auto *sums = static_cast<const float *>(pointers[0]);
+          for (const WindowPart &part : g.parts) {
+            for (int64_t row = first; row < first + count; ++row)
+              storeWindows(part, row, 0, g.columns(), sums + row * g.columns(),
+                           componentStride, pieces, pieceStride, pointers[1]);
+            sums += partStride;
+          }
+        };
+    storing.push_back({std::move(step)});
+  }
+  call.work.push_back(std::move(storing));
+}
+
+static void buildByColumns(std::shared_ptr<const WindowGradient> gradient,
+                           PrimitiveCall &call) {
+  const WindowGradient &g = *gradient;
+  const int64_t total = g.squares.count();
+  const TermLayout left(0, g.rows(), tileRows, total);
+  const Operand patches =
+      newMemory(call, left.elements() * int64_t(g.parts.size()));
+  Phase transforming;
+  // Groups of channels, since what is written behind one patch of a group
+  // belongs to the next one.
+  for (auto [first, count] : cut(int64_t(left.channels.size()), g.d.pieces)) {
+    Layout some{
+        {left.channels.begin() + first, left.channels.begin() + first + count},
+        left.componentStride};
+    Step step;
+    step.operands = {argumentOf(0), patches};
+    step.function = [gradient, some = std::move(some), total,
+                     elements =
+                         left.elements()](std::span<void *const> pointers) {
+      auto *patches = static_cast<float *>(pointers[1]);
+      for (const WindowPart &part : gradient->parts) {
+        gradient->transformPatchesOf(part, 0, total, pointers[0], some,
+                                     patches);
+        patches += elements;
+      }
+    };
+    transforming.push_back({std::move(step)});
+  }
+  call.work.push_back(std::move(transforming));
+
+  Phase multiplying;
+  const int64_t componentStride = g.rows() * tileColumns + apart;
+  for (auto [first, count] :
+       cut(ceilDivide(g.columns(), tileColumns), g.d.pieces)) {
+    // Made here, so that a step does not allocate.
+    std::vector<TermLayout> panels;
+    for (int64_t panel = first; panel < first + count; ++panel)
+      panels.emplace_back(
+          panel * tileColumns,
+          std::min(tileColumns, g.columns() - panel * tileColumns), tileColumns,
+          total);
+    Step step;
+    step.operands = {argumentOf(1), argumentOf(2), patches,
+                     newMemory(call, panels.front().elements()),
+                     newMemory(call, components * componentStride)};
+    step.function = [gradient, left, panels = std::move(panels), total,
+                     componentStride](std::span<void *const> pointers) {
+      const WindowGradient &g = *gradient;
+      auto *gradients = static_cast<float *>(pointers[3]);
+      const Sums sums{static_cast<float *>(pointers[4]), tileColumns,
+                      componentStride};
+      for (const TermLayout &right : panels) {
+        const int64_t column = right.channels.front().begin;
+        const int64_t columns = right.groups.extent;
+        transformSquares(g.output, g.squares, 0, total, pointers[0], right,
+                         gradients);
+        Ahead none, results(fetchWindows(g.d, g.parts[0], g.rows(), column,
+                                         columns, pointers[1]),
+                            g.tiles(left, right, total));
+        const auto *patches = static_cast<const float *>(pointers[2]);
+        for (const WindowPart &part : g.parts) {
+          g.multiply(part, left, patches, right, gradients, total, total,
+                     /*adds=*/false, sums, none, results);
+          patches += left.elements();
+          for (int64_t row = 0; row < g.rows(); ++row)
+            storeWindows(part, row, column, columns,
+                         sums.begin + row * tileColumns, componentStride, 1, 0,
+                         pointers[1]);
+        }
+      }
+    };
+    multiplying.push_back({std::move(step)});
+  }
+  call.work.push_back(std::move(multiplying));
+}
+
+void winograd::appendWeightGradient(const ConvolutionDescription &d,
+                                    PrimitiveCall &call) {
+  auto gradient = std::make_shared<const WindowGradient>(d);
+  if (componentsOf(gradient->parts) *
+          bytesOf(gradient->rows() * gradient->columns()) <=
+      cachedSumBytes)
+    buildByPatches(std::move(gradient), call);
+  else
+    buildByColumns(std::move(gradient), call);
+}
