@@ -78,13 +78,16 @@ void withType(ElementType type, Visit visit) {
 
 // The maps along one dimension, see Winograd.h.
 
-struct PatchMap { // B^T
-  static constexpr int from = patchSide, to = patchSide;
+/// B^T, or the first three rows of it, which the fourth position is not in.
+template <int Side>
+struct PatchMap {
+  static constexpr int from = Side, to = Side;
   TENON_MAPPED void apply(const __m512 (&d)[from], __m512 (&y)[to]) {
     y[0] = _mm512_sub_ps(d[0], d[2]);
     y[1] = _mm512_add_ps(d[1], d[2]);
     y[2] = _mm512_sub_ps(d[2], d[1]);
-    y[3] = _mm512_sub_ps(d[1], d[3]);
+    if constexpr (Side == patchSide)
+      y[3] = _mm512_sub_ps(d[1], d[3]);
   }
 };
 
@@ -129,28 +132,28 @@ struct WindowGradientMap { // G^T
   }
 };
 
-/// Applies a map along both dimensions: `load(row, column)` gives what it maps,
-/// `store(row, column, value)` takes what comes out.
-template <typename Map, typename Load, typename Store>
+/// Applies a map to columns and one to rows: `load(row, column)` gives what is
+/// mapped, `store(row, column, value)` takes what comes out.
+template <typename Rows, typename Columns = Rows, typename Load, typename Store>
 TENON_MAPPED void applyTwice(const Load &load, const Store &store) {
-  __m512 half[Map::to][Map::from];
+  __m512 half[Rows::to][Columns::from];
 #pragma clang loop unroll(full)
-  for (int column = 0; column < Map::from; ++column) {
-    __m512 in[Map::from], out[Map::to];
+  for (int column = 0; column < Columns::from; ++column) {
+    __m512 in[Rows::from], out[Rows::to];
 #pragma clang loop unroll(full)
-    for (int row = 0; row < Map::from; ++row)
+    for (int row = 0; row < Rows::from; ++row)
       in[row] = load(row, column);
-    Map::apply(in, out);
+    Rows::apply(in, out);
 #pragma clang loop unroll(full)
-    for (int row = 0; row < Map::to; ++row)
+    for (int row = 0; row < Rows::to; ++row)
       half[row][column] = out[row];
   }
 #pragma clang loop unroll(full)
-  for (int row = 0; row < Map::to; ++row) {
-    __m512 out[Map::to];
-    Map::apply(half[row], out);
+  for (int row = 0; row < Rows::to; ++row) {
+    __m512 out[Columns::to];
+    Columns::apply(half[row], out);
 #pragma clang loop unroll(full)
-    for (int column = 0; column < Map::to; ++column)
+    for (int column = 0; column < Columns::to; ++column)
       store(row, column, out[column]);
   }
 }
@@ -180,28 +183,28 @@ public:
   int64_t column, row, image;
 };
 
-/// Transforms some channels of what lies in `Map::from` rows and columns of
-/// each image from `(row * 2 - lowRows, column * 2 - lowColumns)` on.
-template <typename Map, typename Type>
+/// Transforms some channels of what lies in so many rows and columns as are
+/// mapped of each image from `(row * 2 - lowRows, column * 2 - lowColumns)` on.
+template <typename Rows, typename Columns, typename Type>
 TENON_MAPPING void
 transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
                   int64_t lowColumns, int64_t first, int64_t count,
                   const typename Type::Element *from,
                   std::span<const Channels> some, int64_t componentStride,
                   float *to) {
-  constexpr int side = Map::from;
   Walk walk(squares, first);
   for (int64_t patch = 0; patch < count; ++patch, walk.next()) {
     const int64_t row = walk.row * resultSide - lowRows;
     const int64_t column = walk.column * resultSide - lowColumns;
     const auto *corner = from + walk.image * images.imageStride +
                          row * images.rowStride + column * images.columnStride;
-    const bool isInside = row >= 0 && row + side <= images.rows &&
-                          column >= 0 && column + side <= images.columns;
-    __mmask16 exists[side][side];
+    const bool isInside = row >= 0 && row + Rows::from <= images.rows &&
+                          column >= 0 &&
+                          column + Columns::from <= images.columns;
+    __mmask16 exists[Rows::from][Columns::from];
     if (!isInside)
-      for (int i = 0; i < side; ++i)
-        for (int j = 0; j < side; ++j)
+      for (int i = 0; i < Rows::from; ++i)
+        for (int j = 0; j < Columns::from; ++j)
           exists[i][j] = row + i >= 0 && row + i < images.rows &&
                                  column + j >= 0 && column + j < images.columns
                              ? 0xffff
@@ -218,7 +221,7 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
         return source + i * images.rowStride + j * images.columnStride;
       };
       if (isInside)
-        applyTwice<Map>(
+        applyTwice<Rows, Columns>(
             [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
               return Type::load(at(i, j), mask);
             },
@@ -226,7 +229,7 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
       else
         // What does not exist is not read, but an address of it may be that of
         // no memory, which takes the processor long to ignore.
-        applyTwice<Map>(
+        applyTwice<Rows, Columns>(
             [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
               return Type::load(exists[i][j] ? at(i, j) : from,
                                 exists[i][j] & mask);
@@ -238,7 +241,7 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
 
 /// All channels, a few at a time, so that only so many lines of the cache are
 /// being written.
-template <typename Map>
+template <typename Rows, typename Columns = Rows>
 void transform(const Images &images, const Squares &squares, int64_t lowRows,
                int64_t lowColumns, int64_t first, int64_t count,
                const void *from, const Layout &layout, float *to) {
@@ -248,7 +251,7 @@ void transform(const Images &images, const Squares &squares, int64_t lowRows,
     std::span<const Channels> some = left.first(std::min(most, left.size()));
     left = left.subspan(some.size());
     withType(images.type, [&]<typename Type>(Type) {
-      transformChannels<Map, Type>(
+      transformChannels<Rows, Columns, Type>(
           images, squares, lowRows, lowColumns, first, count,
           static_cast<const typename Type::Element *>(from), some,
           layout.componentStride, to);
@@ -381,11 +384,25 @@ TENON_MAPPING void storeGradients(const WindowPart &part, int64_t columns,
 } // namespace
 
 void winograd::transformPatches(const Images &images, const Squares &squares,
-                                int64_t lowRows, int64_t lowColumns,
-                                int64_t first, int64_t count, const void *from,
+                                const WindowPart &part, int64_t lowRows,
+                                int64_t lowColumns, int64_t first,
+                                int64_t count, const void *from,
                                 const Layout &layout, float *to) {
-  transform<PatchMap>(images, squares, lowRows, lowColumns, first, count, from,
-                      layout, to);
+  auto run = [&]<typename Rows, typename Columns>(Rows, Columns) {
+    transform<Rows, Columns>(images, squares, lowRows - part.firstRow,
+                             lowColumns - part.firstColumn, first, count, from,
+                             layout, to);
+  };
+  using Whole = PatchMap<patchSide>;
+  using Less = PatchMap<patchSide - 1>;
+  if (part.rows == windowSide && part.columns == windowSide)
+    run(Whole(), Whole());
+  else if (part.rows == windowSide)
+    run(Whole(), Less());
+  else if (part.columns == windowSide)
+    run(Less(), Whole());
+  else
+    run(Less(), Less());
 }
 
 void winograd::transformSquares(const Images &images, const Squares &squares,

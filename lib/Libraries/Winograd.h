@@ -65,25 +65,6 @@ struct Layout {
   int64_t componentStride = 0; // elements
 };
 
-/// B^T d B of the patches `first` to `first + count`. That of the square at row
-/// y and column x begins at 2 y - lowRows and 2 x - lowColumns; positions
-/// outside of an image are zero.
-void transformPatches(const Images &images, const Squares &squares,
-                      int64_t lowRows, int64_t lowColumns, int64_t first,
-                      int64_t count, const void *from, const Layout &layout,
-                      float *to);
-
-/// A dy A^T of squares.
-void transformSquares(const Images &images, const Squares &squares,
-                      int64_t first, int64_t count, const void *from,
-                      const Layout &layout, float *to);
-
-/// A^T m A: stores the squares `first` to `first + count`, `channels` of them
-/// from `firstChannel` on. `sums` has 32 channels per square.
-void storeSquares(const Images &images, const Squares &squares, int64_t first,
-                  int64_t count, const float *sums, int64_t componentStride,
-                  int64_t firstChannel, int64_t channels, void *to);
-
 /// A part of windows between two sets of channels, terms and columns, one of
 /// which lies side by side. Strides are in elements.
 struct WindowPart {
@@ -100,6 +81,26 @@ struct WindowPart {
            (columns == windowSide || component % patchSide != last);
   }
 };
+
+/// B^T d B of the patches `first` to `first + count`, in the components that a
+/// part of the windows has. That of the square at row y and column x begins at
+/// 2 y - lowRows and 2 x - lowColumns, behind the taps in front of the part;
+/// positions outside of an image are zero.
+void transformPatches(const Images &images, const Squares &squares,
+                      const WindowPart &part, int64_t lowRows,
+                      int64_t lowColumns, int64_t first, int64_t count,
+                      const void *from, const Layout &layout, float *to);
+
+/// A dy A^T of squares.
+void transformSquares(const Images &images, const Squares &squares,
+                      int64_t first, int64_t count, const void *from,
+                      const Layout &layout, float *to);
+
+/// A^T m A: stores the squares `first` to `first + count`, `channels` of them
+/// from `firstChannel` on. `sums` has 32 channels per square.
+void storeSquares(const Images &images, const Squares &squares, int64_t first,
+                  int64_t count, const float *sums, int64_t componentStride,
+                  int64_t firstChannel, int64_t channels, void *to);
 
 /// G g G^T of `terms` terms of a part and up to 32 columns from `firstColumn`
 /// on: 32 columns of a term side by side, those that do not exist being zero.

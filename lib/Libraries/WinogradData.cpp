@@ -61,7 +61,7 @@ struct DataProduct {
   ConvolutionDescription d;
   Images source, target;
   Squares squares;
-  int64_t lowRows = 0, lowColumns = 0; // of the first part
+  int64_t lowRows = 0, lowColumns = 0; // see transformPatches
   std::vector<WindowPart> parts;
   int64_t terms = 0, columns = 0; // channels
   int64_t partTerms = 0;          // that are kept for each part
@@ -93,9 +93,8 @@ struct DataProduct {
   void transformPatchesOf(int64_t first, int64_t count, const void *from,
                           const RowLayout &layout, float *to) const {
     for (size_t i = 0; i < parts.size(); ++i)
-      transformPatches(source, squares, lowRows - parts[i].firstRow,
-                       lowColumns - parts[i].firstColumn, first, count, from,
-                       layout.ofParts[i], to);
+      transformPatches(source, squares, parts[i], lowRows, lowColumns, first,
+                       count, from, layout.ofParts[i], to);
   }
   void transformPanel(int64_t panel, const void *kernel, float *to) const {
     for (const WindowPart &part : parts) {

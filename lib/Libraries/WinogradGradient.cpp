@@ -69,13 +69,11 @@ struct WindowGradient {
   int64_t rows() const { return d.inputChannels; }
   int64_t columns() const { return d.outputChannels; }
 
-  /// B^T d B for one part, or for all of them one after the other.
   void transformPatchesOf(const WindowPart &part, int64_t first, int64_t count,
                           const void *from, const Layout &layout,
                           float *to) const {
-    transformPatches(input, squares, d.spatial[0].padLow - part.firstRow,
-                     d.spatial[1].padLow - part.firstColumn, first, count, from,
-                     layout, to);
+    transformPatches(input, squares, part, d.spatial[0].padLow,
+                     d.spatial[1].padLow, first, count, from, layout, to);
   }
   /// How many tiles make the sums of all parts.
   int64_t tiles(const TermLayout &left, const TermLayout &right,
