@@ -58,6 +58,7 @@ ConvolutionDescription convolution() {
   d.kernelStrideInput = 26;
   d.kernelStrideOutput = 27;
   d.mirroredKernel = true;
+  d.mayTransform = true;
   d.pieces = 28;
   return d;
 }
