@@ -196,17 +196,10 @@ void DataProduct::multiplyPanel(const RowLayout &layout, const float *patches,
                here, result);
 }
 
-static Operand argument(int64_t index) { return {0, {}, index, 0}; }
-
-/// New memory of the workspace.
-static Operand reserved(PrimitiveCall &call, int64_t elements) {
-  return {0, {}, call.workspaceArgument(), call.reserve(bytesOf(elements))};
-}
-
 static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
                                 PrimitiveCall &call) {
   const DataProduct &p = *product;
-  const Operand windows = reserved(call, p.panels() * p.panelElements());
+  const Operand windows = newMemory(call, p.panels() * p.panelElements());
   Phase transforming;
   for (auto [first, count] : cut(p.panels(), p.d.pieces)) {
     Step step;
@@ -232,8 +225,8 @@ static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
     const RowLayout layout = p.layoutOf(largest);
     Step step;
     step.operands = {argument(0), argument(2), windows,
-                     reserved(call, layout.elements()),
-                     reserved(call, components * p.sumStride(largest))};
+                     newMemory(call, layout.elements()),
+                     newMemory(call, components * p.sumStride(largest))};
     step.function = [product, groups, blocks, layout,
                      first = first](std::span<void *const> pointers) {
       const DataProduct &p = *product;
@@ -268,7 +261,7 @@ static void buildWithAllPatches(std::shared_ptr<const DataProduct> product,
   const DataProduct &p = *product;
   const int64_t total = p.squares.count();
   const RowLayout layout = p.layoutOf(total);
-  const Operand patches = reserved(call, layout.elements());
+  const Operand patches = newMemory(call, layout.elements());
   Phase transforming;
   for (auto [first, count] : cut(total, p.d.pieces)) {
     Step step;
@@ -291,8 +284,8 @@ static void buildWithAllPatches(std::shared_ptr<const DataProduct> product,
   for (auto [first, count] : cut(p.panels(), p.d.pieces)) {
     Step step;
     step.operands = {argument(1), argument(2), patches,
-                     reserved(call, p.panelElements()),
-                     reserved(call, components * p.sumStride(largest))};
+                     newMemory(call, p.panelElements()),
+                     newMemory(call, components * p.sumStride(largest))};
     step.function = [product, layout, groups, blocks, first = first,
                      count = count](std::span<void *const> pointers) {
       const DataProduct &p = *product;

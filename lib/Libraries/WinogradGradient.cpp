@@ -134,13 +134,6 @@ void WindowGradient::multiply(const WindowPart &part, const TermLayout &left,
   }
 }
 
-static Operand argumentOf(int64_t index) { return {0, {}, index, 0}; }
-
-/// New memory of the workspace.
-static Operand newMemory(PrimitiveCall &call, int64_t elements) {
-  return {0, {}, call.workspaceArgument(), call.reserve(bytesOf(elements))};
-}
-
 static void buildByPatches(std::shared_ptr<const WindowGradient> gradient,
                            PrimitiveCall &call) {
   const WindowGradient &g = *gradient;
@@ -159,7 +152,7 @@ static void buildByPatches(std::shared_ptr<const WindowGradient> gradient,
     Operand own = sums;
     own.offset += int64_t(piece) * bytesOf(pieceStride);
     Step step;
-    step.operands = {argumentOf(0), argumentOf(1), own,
+    step.operands = {argument(0), argument(1), own,
                      newMemory(call, left.elements()),
                      newMemory(call, right.elements())};
     step.function = [gradient, blocks, left, right, room, componentStride,
@@ -207,7 +200,7 @@ static void buildByPatches(std::shared_ptr<const WindowGradient> gradient,
   Phase storing;
   for (auto [first, count] : cut(g.rows(), g.d.pieces)) {
     Step step;
-    step.operands = {sums, argumentOf(2)};
+    step.operands = {sums, argument(2)};
     step.function =
         [gradient, componentStride, partStride, pieceStride, first = first,
          count = count,
@@ -241,7 +234,7 @@ static void buildByColumns(std::shared_ptr<const WindowGradient> gradient,
         {left.channels.begin() + first, left.channels.begin() + first + count},
         left.componentStride};
     Step step;
-    step.operands = {argumentOf(0), patches};
+    step.operands = {argument(0), patches};
     step.function = [gradient, some = std::move(some), total,
                      elements =
                          left.elements()](std::span<void *const> pointers) {
@@ -268,7 +261,7 @@ static void buildByColumns(std::shared_ptr<const WindowGradient> gradient,
           std::min(tileColumns, g.columns() - panel * tileColumns), tileColumns,
           total);
     Step step;
-    step.operands = {argumentOf(1), argumentOf(2), patches,
+    step.operands = {argument(1), argument(2), patches,
                      newMemory(call, panels.front().elements()),
                      newMemory(call, components * componentStride)};
     step.function = [gradient, left, panels = std::move(panels), total,

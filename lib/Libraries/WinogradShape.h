@@ -25,6 +25,14 @@ inline int64_t bytesOf(int64_t elements) {
   return elements * int64_t(sizeof(float));
 }
 
+/// An argument of the call, from its beginning.
+inline Operand argument(int64_t index) { return {0, {}, index, 0}; }
+
+/// New memory of the workspace.
+inline Operand newMemory(PrimitiveCall &call, int64_t elements) {
+  return {0, {}, call.workspaceArgument(), call.reserve(bytesOf(elements))};
+}
+
 /// A part of a range.
 struct Range {
   int64_t begin = 0, size = 0;
