@@ -66,6 +66,25 @@ struct F16Lanes {
   }
 };
 
+/// The same of up to 16 elements that lie `stride` apart.
+template <typename Type>
+TENON_MAPPED __m512 loadApart(const typename Type::Element *from,
+                              int64_t stride, int64_t count) {
+  alignas(64) typename Type::Element elements[lanes] = {};
+  for (int64_t i = 0; i < count; ++i)
+    elements[i] = from[i * stride];
+  return Type::load(elements, 0xffff);
+}
+
+template <typename Type>
+TENON_MAPPED void storeApart(typename Type::Element *to, int64_t stride,
+                             int64_t count, __m512 value) {
+  alignas(64) typename Type::Element elements[lanes];
+  Type::store(elements, 0xffff, value);
+  for (int64_t i = 0; i < count; ++i)
+    to[i * stride] = elements[i];
+}
+
 template <typename Visit>
 void withType(ElementType type, Visit visit) {
   if (type == ElementType::bf16)
@@ -191,7 +210,7 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
                   int64_t lowColumns, int64_t first, int64_t count,
                   const typename Type::Element *from,
                   std::span<const Channels> some, int64_t componentStride,
-                  float *to) {
+                  int64_t place, float *to) {
   Walk walk(squares, first);
   for (int64_t patch = 0; patch < count; ++patch, walk.next()) {
     const int64_t row = walk.row * resultSide - lowRows;
@@ -211,7 +230,7 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
                              : 0;
     for (const Channels &channels : some) {
       const auto *source = corner + channels.begin;
-      float *target = to + channels.offset + patch * channels.pitch;
+      float *target = to + channels.offset + (place + patch) * channels.pitch;
       const __mmask16 mask = firstLanes(channels.count);
       auto store = [&](int i, int j, __m512 value) TENON_MAPPING
           __attribute__((always_inline)) {
@@ -244,7 +263,8 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
 template <typename Rows, typename Columns = Rows>
 void transform(const Images &images, const Squares &squares, int64_t lowRows,
                int64_t lowColumns, int64_t first, int64_t count,
-               const void *from, const Layout &layout, float *to) {
+               const void *from, const Layout &layout, int64_t place,
+               float *to) {
   constexpr size_t most = 4;
   std::span<const Channels> left = layout.channels;
   while (!left.empty()) {
@@ -254,7 +274,7 @@ void transform(const Images &images, const Squares &squares, int64_t lowRows,
       transformChannels<Rows, Columns, Type>(
           images, squares, lowRows, lowColumns, first, count,
           static_cast<const typename Type::Element *>(from), some,
-          layout.componentStride, to);
+          layout.componentStride, place, to);
     });
   }
 }
@@ -291,8 +311,8 @@ TENON_MAPPING void storeResults(const Images &images, const Squares &squares,
   }
 }
 
-/// A vector of columns of one term, wherever columns lie side by side.
-template <typename Type>
+/// Vectors of columns, term by term, whether columns lie side by side or not.
+template <bool areApart, typename Type>
 TENON_MAPPING void
 transformColumns(const WindowPart &part, int64_t terms, int64_t columns,
                  const typename Type::Element *from, int64_t componentStride,
@@ -301,11 +321,13 @@ transformColumns(const WindowPart &part, int64_t terms, int64_t columns,
   for (int64_t term = 0; term < terms; ++term)
     applyTwice<WindowMap>(
         [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
-          return i < part.rows && j < part.columns
-                     ? Type::load(from + part.taps[i][j] +
-                                      term * part.termStride,
-                                  mask)
-                     : _mm512_setzero_ps();
+          const auto *tap = from + part.taps[i][j] + term * part.termStride;
+          if (i >= part.rows || j >= part.columns)
+            return _mm512_setzero_ps();
+          if constexpr (areApart)
+            return loadApart<Type>(tap, part.columnStride, columns);
+          else
+            return Type::load(tap, mask);
         },
         [&](int i, int j, __m512 value) TENON_MAPPING
         __attribute__((always_inline)) {
@@ -356,7 +378,7 @@ transformTerms(const WindowPart &part, int64_t terms, int64_t columns,
   }
 }
 
-template <typename Type>
+template <bool areApart, typename Type>
 TENON_MAPPING void storeGradients(const WindowPart &part, int64_t columns,
                                   const float *sums, int64_t componentStride,
                                   int64_t pieces, int64_t pieceStride,
@@ -375,10 +397,55 @@ TENON_MAPPING void storeGradients(const WindowPart &part, int64_t columns,
         },
         [&](int i, int j, __m512 value) TENON_MAPPING
         __attribute__((always_inline)) {
-          if (i < part.rows && j < part.columns)
-            Type::store(to + part.taps[i][j] + column, mask, value);
+          if (i >= part.rows || j >= part.columns)
+            return;
+          auto *tap = to + part.taps[i][j] + column * part.columnStride;
+          if constexpr (areApart)
+            storeApart<Type>(tap, part.columnStride,
+                             std::min(lanes, columns - column), value);
+          else
+            Type::store(tap, mask, value);
         });
   }
+}
+
+/// A block of up to 16 channels, rows here, by 16 columns of a row of an image,
+/// the other way around: `channels` elements per column.
+template <typename Type>
+TENON_MAPPING void copyBlock(const typename Type::Element *from,
+                             int64_t channelStride, int64_t channelsHere,
+                             int64_t columnsHere, float *to, int64_t channels) {
+  const __mmask16 mask = firstLanes(columnsHere);
+  __m512i rows[lanes];
+#pragma clang loop unroll(full)
+  for (int channel = 0; channel < lanes; ++channel)
+    rows[channel] = channel < channelsHere
+                        ? _mm512_castps_si512(
+                              Type::load(from + channel * channelStride, mask))
+                        : _mm512_setzero_si512();
+  exchange(rows);
+  const __mmask16 exists = firstLanes(channelsHere);
+  for (int column = 0; column < columnsHere; ++column)
+    _mm512_mask_storeu_epi32(to + column * channels, exists, rows[column]);
+}
+
+/// Back again: columns are `pitch` elements apart in `from`.
+template <typename Type>
+TENON_MAPPING void copyBlockBack(const float *from, int64_t pitch,
+                                 int64_t channelsHere, int64_t columnsHere,
+                                 typename Type::Element *to,
+                                 int64_t channelStride) {
+  __m512i rows[lanes];
+#pragma clang loop unroll(full)
+  for (int column = 0; column < lanes; ++column)
+    rows[column] = column < columnsHere
+                       ? _mm512_loadu_si512(from + column * pitch)
+                       : _mm512_setzero_si512();
+  exchange(rows);
+  const __mmask16 mask = firstLanes(columnsHere);
+  for (int channel = 0; channel < channelsHere; ++channel)
+    Type::store(to + channel * channelStride, mask,
+                _mm512_castsi512_ps(rows[channel]));
 }
 
 } // namespace
@@ -387,11 +454,12 @@ void winograd::transformPatches(const Images &images, const Squares &squares,
                                 const WindowPart &part, int64_t lowRows,
                                 int64_t lowColumns, int64_t first,
                                 int64_t count, const void *from,
-                                const Layout &layout, float *to) {
+                                const Layout &layout, int64_t place,
+                                float *to) {
   auto run = [&]<typename Rows, typename Columns>(Rows, Columns) {
     transform<Rows, Columns>(images, squares, lowRows - part.firstRow,
                              lowColumns - part.firstColumn, first, count, from,
-                             layout, to);
+                             layout, place, to);
   };
   using Whole = PatchMap<patchSide>;
   using Less = PatchMap<patchSide - 1>;
@@ -407,8 +475,10 @@ void winograd::transformPatches(const Images &images, const Squares &squares,
 
 void winograd::transformSquares(const Images &images, const Squares &squares,
                                 int64_t first, int64_t count, const void *from,
-                                const Layout &layout, float *to) {
-  transform<SquareMap>(images, squares, 0, 0, first, count, from, layout, to);
+                                const Layout &layout, int64_t place,
+                                float *to) {
+  transform<SquareMap>(images, squares, 0, 0, first, count, from, layout, place,
+                       to);
 }
 
 void winograd::storeSquares(const Images &images, const Squares &squares,
@@ -433,11 +503,14 @@ void winograd::transformWindows(const WindowPart &part, int64_t terms,
                           (firstColumn + half) * part.columnStride;
       const int64_t here = std::clamp<int64_t>(columns - half, 0, lanes);
       if (part.columnStride == 1 || here == 0)
-        transformColumns<Type>(part, terms, here, begin, componentStride,
-                               to + half, pitch);
-      else
+        transformColumns<false, Type>(part, terms, here, begin, componentStride,
+                                      to + half, pitch);
+      else if (part.termStride == 1)
         transformTerms<Type>(part, terms, here, begin, componentStride,
                              to + half, pitch);
+      else
+        transformColumns<true, Type>(part, terms, here, begin, componentStride,
+                                     to + half, pitch);
     }
   });
 }
@@ -447,9 +520,71 @@ void winograd::storeWindows(const WindowPart &part, int64_t term,
                             const float *sums, int64_t componentStride,
                             int64_t pieces, int64_t pieceStride, void *to) {
   withType(part.type, [&]<typename Type>(Type) {
-    storeGradients<Type>(part, columns, sums, componentStride, pieces,
-                         pieceStride,
-                         static_cast<typename Type::Element *>(to) +
-                             term * part.termStride + firstColumn);
+    auto *begin = static_cast<typename Type::Element *>(to) +
+                  term * part.termStride + firstColumn * part.columnStride;
+    if (part.columnStride == 1)
+      storeGradients<false, Type>(part, columns, sums, componentStride, pieces,
+                                  pieceStride, begin);
+    else
+      storeGradients<true, Type>(part, columns, sums, componentStride, pieces,
+                                 pieceStride, begin);
+  });
+}
+
+void winograd::copyRows(const Images &images, const Range &rows,
+                        int64_t firstChannel, int64_t channels,
+                        const void *from, float *to) {
+  withType(images.type, [&]<typename Type>(Type) {
+    for (int64_t row = rows.begin; row < rows.begin + rows.size; ++row) {
+      const auto *begin = static_cast<const typename Type::Element *>(from) +
+                          row / images.rows * images.imageStride +
+                          row % images.rows * images.rowStride;
+      for (int64_t channel = 0; channel < channels; channel += lanes)
+        for (int64_t column = 0; column < images.columns; column += lanes)
+          copyBlock<Type>(
+              begin + (firstChannel + channel) * images.channelStride + column,
+              images.channelStride, std::min(lanes, channels - channel),
+              std::min(lanes, images.columns - column),
+              to + column * channels + channel, channels);
+      to += images.columns * channels;
+    }
+  });
+}
+
+void winograd::copySquares(const Images &images, const Squares &squares,
+                           int64_t first, int64_t count, int64_t firstRow,
+                           const float *from, int64_t firstChannel,
+                           int64_t channels, void *to) {
+  constexpr int64_t pitch = 2 * lanes;
+  withType(images.type, [&]<typename Type>(Type) {
+    // The squares of one row after the other.
+    for (int64_t square = first; square < first + count;) {
+      const Walk walk(squares, square);
+      const int64_t here =
+          std::min(squares.columns - walk.column, first + count - square);
+      const int64_t begin = walk.column * resultSide;
+      const int64_t end =
+          std::min((walk.column + here) * resultSide, images.columns);
+      const int64_t endOfRows =
+          std::min((walk.row + 1) * resultSide, images.rows);
+      for (int64_t row = walk.row * resultSide; row < endOfRows; ++row) {
+        const float *source =
+            from + (walk.image * images.rows + row - firstRow) *
+                       images.columns * pitch;
+        auto *target = static_cast<typename Type::Element *>(to) +
+                       walk.image * images.imageStride +
+                       row * images.rowStride +
+                       firstChannel * images.channelStride;
+        for (int64_t channel = 0; channel < channels; channel += lanes)
+          for (int64_t column = begin; column < end; column += lanes)
+            copyBlockBack<Type>(source + column * pitch + channel, pitch,
+                                std::min(lanes, channels - channel),
+                                std::min(lanes, end - column),
+                                target + channel * images.channelStride +
+                                    column,
+                                images.channelStride);
+      }
+      square += here;
+    }
   });
 }

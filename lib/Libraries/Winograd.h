@@ -35,11 +35,19 @@ namespace tenon::libraries::winograd {
 constexpr int64_t patchSide = 4, resultSide = 2, windowSide = 3;
 constexpr int64_t components = patchSide * patchSide;
 
-/// Images with channels last. Strides are in elements.
+/// Images. Strides are in elements; that of channels or that of columns is 1.
 struct Images {
   ElementType type = ElementType::f32;
   int64_t rows = 1, columns = 1;
   int64_t imageStride = 0, rowStride = 0, columnStride = 0;
+  int64_t channelStride = 1;
+
+  bool hasChannelsLast() const { return channelStride == 1; }
+};
+
+/// A part of a range.
+struct Range {
+  int64_t begin = 0, size = 0;
 };
 
 /// All images' positions in squares of 2 x 2, row by row; those at the end of a
@@ -65,8 +73,8 @@ struct Layout {
   int64_t componentStride = 0; // elements
 };
 
-/// A part of windows between two sets of channels, terms and columns, one of
-/// which lies side by side. Strides are in elements.
+/// A part of windows between two sets of channels, terms and columns. Strides
+/// are in elements.
 struct WindowPart {
   ElementType type = ElementType::f32;
   int64_t termStride = 0, columnStride = 0;
@@ -82,19 +90,35 @@ struct WindowPart {
   }
 };
 
+// What follows works on images with channels last. Rows of others are copied
+// before and after. Rows of all images are numbered one after the other.
+
+/// Copies some channels of `rows`, as f32 and with channels last: `channels` of
+/// them at each position.
+void copyRows(const Images &images, const Range &rows, int64_t firstChannel,
+              int64_t channels, const void *from, float *to);
+
+/// Copies `channels` channels of the squares `first` to `first + count` back,
+/// from rows of 32 channels per position that begin with row `firstRow`.
+void copySquares(const Images &images, const Squares &squares, int64_t first,
+                 int64_t count, int64_t firstRow, const float *from,
+                 int64_t firstChannel, int64_t channels, void *to);
+
 /// B^T d B of the patches `first` to `first + count`, in the components that a
 /// part of the windows has. That of the square at row y and column x begins at
 /// 2 y - lowRows and 2 x - lowColumns, behind the taps in front of the part;
-/// positions outside of an image are zero.
+/// positions outside of an image are zero. The first one gets the place of
+/// patch `place`.
 void transformPatches(const Images &images, const Squares &squares,
                       const WindowPart &part, int64_t lowRows,
                       int64_t lowColumns, int64_t first, int64_t count,
-                      const void *from, const Layout &layout, float *to);
+                      const void *from, const Layout &layout, int64_t place,
+                      float *to);
 
 /// A dy A^T of squares.
 void transformSquares(const Images &images, const Squares &squares,
                       int64_t first, int64_t count, const void *from,
-                      const Layout &layout, float *to);
+                      const Layout &layout, int64_t place, float *to);
 
 /// A^T m A: stores the squares `first` to `first + count`, `channels` of them
 /// from `firstChannel` on. `sums` has 32 channels per square.
@@ -108,9 +132,9 @@ void transformWindows(const WindowPart &part, int64_t terms,
                       int64_t firstColumn, int64_t columns, const void *from,
                       int64_t componentStride, float *to);
 
-/// G^T m G of one term: `columns` columns, which lie side by side in `sums` and
-/// in the windows. Each sum is that of `pieces` ones, `pieceStride` elements
-/// apart, in order. What a part has no component for may be anything.
+/// G^T m G of one term: `columns` columns, which lie side by side in `sums`.
+/// Each sum is that of `pieces` ones, `pieceStride` elements apart, in order.
+/// What a part has no component for may be anything.
 void storeWindows(const WindowPart &part, int64_t term, int64_t firstColumn,
                   int64_t columns, const float *sums, int64_t componentStride,
                   int64_t pieces, int64_t pieceStride, void *to);

@@ -23,14 +23,12 @@ bool tenon::libraries::runsInWinograd(const ConvolutionDescription &d,
   constexpr double smallestGain = 1.5; // its multiplications by ours
   if (!d.mayTransform || isa < Isa::avx512 ||
       d.computeType != ElementType::f32 || d.groups != 1 ||
-      d.spatial.size() != 2 || d.inputStrideChannel != 1 ||
-      d.outputStrideChannel != 1 ||
+      d.spatial.size() != 2 ||
       std::min(d.inputChannels, d.outputChannels) < fewestChannels)
     return false;
-  const bool isWeightGradient = d.kind == ConvolutionKind::weightGradient;
-  if (d.kernelStrideOutput != 1 &&
-      (isWeightGradient || d.kernelStrideInput != 1))
-    return false;
+  for (const Images &images : {inputImages(d), outputImages(d)})
+    if (!images.hasChannelsLast() && images.columnStride != 1)
+      return false;
   double positions = double(d.batch), squares = double(d.batch), taps = 1;
   for (const auto &s : d.spatial) {
     if (s.kernel < windowSide || s.stride != 1 || s.dilation != 1)

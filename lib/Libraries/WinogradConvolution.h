@@ -19,7 +19,7 @@ namespace tenon::libraries {
 
 /// Whether a convolution runs by this algorithm: the program allows it, f32 is
 /// what is multiplied, on a processor with AVX-512, windows of 3 x 3 and more
-/// that move by one, channels last, and enough of them.
+/// that move by one, enough channels, and channels or columns side by side.
 bool runsInWinograd(const ConvolutionDescription &description, Isa isa);
 
 /// Adds the phases of such a convolution to `call`, which has no work yet.

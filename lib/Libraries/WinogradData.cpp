@@ -59,7 +59,8 @@ struct RowLayout {
 /// of the windows has patches of its own; its channels are more terms.
 struct DataProduct {
   ConvolutionDescription d;
-  Images source, target;
+  Reading source;
+  Images target;
   Squares squares;
   int64_t lowRows = 0, lowColumns = 0; // see transformPatches
   std::vector<WindowPart> parts;
@@ -90,11 +91,20 @@ struct DataProduct {
     return ceilDivide(componentsOf(parts) * terms, mostTerms) * groups;
   }
 
+  /// Transforms squares `first` to `first + count`; the first one gets the
+  /// place of patch `place`.
   void transformPatchesOf(int64_t first, int64_t count, const void *from,
-                          const RowLayout &layout, float *to) const {
-    for (size_t i = 0; i < parts.size(); ++i)
-      transformPatches(source, squares, parts[i], lowRows, lowColumns, first,
-                       count, from, layout.ofParts[i], to);
+                          float *copy, const RowLayout &layout, int64_t place,
+                          float *to) const {
+    source.forEachCopy(first, count, from, copy,
+                       [&](const Images &images, const void *begin,
+                           int64_t done, int64_t here) {
+                         for (size_t i = 0; i < parts.size(); ++i)
+                           transformPatches(images, squares, parts[i], lowRows,
+                                            lowColumns, first + done, here,
+                                            begin, layout.ofParts[i],
+                                            place + done, to);
+                       });
   }
   void transformPanel(int64_t panel, const void *kernel, float *to) const {
     for (const WindowPart &part : parts) {
@@ -112,27 +122,32 @@ struct DataProduct {
       end += partTerms;
     return end;
   }
-  /// The rows of the source that some squares read.
-  Fetch fetchSource(int64_t first, int64_t count, const void *from) const {
-    return fetchRows(source,
-                     rowsOf(source, squares, lowRows,
-                            d.spatial[0].kernel + resultSide - 1, first, count),
-                     from);
+  /// Elements of the copy that results of squares `first` to `first + count`
+  /// are made in if their channels do not lie side by side.
+  int64_t resultElements(int64_t first, int64_t count) const {
+    return target.hasChannelsLast()
+               ? 0
+               : rowsOf(target, squares, 0, resultSide, first, count).size *
+                     target.columns * tileColumns;
   }
+  void storeSums(int64_t first, int64_t count, const float *sums,
+                 int64_t column, int64_t columnCount, float *copy,
+                 void *result) const;
 
   /// The squares of `block`, a range of groups, and 32 columns. Their patches
   /// are the first ones of `patches`. `ahead` is what is needed next.
   void multiplyPanel(const RowLayout &layout, const float *patches,
                      const Parts &groups, const Range &block,
                      int64_t firstSquare, int64_t panel, const float *windows,
-                     float *sums, void *result, Ahead &ahead) const;
+                     float *sums, float *copy, void *result,
+                     Ahead &ahead) const;
 };
 
 } // namespace
 
 DataProduct::DataProduct(const ConvolutionDescription &d) : d(d) {
   const bool isForward = d.kind == ConvolutionKind::forward;
-  source = isForward ? inputImages(d) : outputImages(d);
+  source.images = isForward ? inputImages(d) : outputImages(d);
   target = isForward ? outputImages(d) : inputImages(d);
   target.type = d.resultType;
   squares = squaresOf(target, d.batch);
@@ -146,6 +161,10 @@ DataProduct::DataProduct(const ConvolutionDescription &d) : d(d) {
               isForward ? d.kernelStrideOutput : d.kernelStrideInput);
   terms = isForward ? d.inputChannels : d.outputChannels;
   columns = isForward ? d.outputChannels : d.inputChannels;
+  source.squares = squares;
+  source.low = lowRows;
+  source.side = d.spatial[0].kernel + resultSide - 1;
+  source.channels = terms;
   // Runs may hold terms of several parts, unless those of one end within a
   // vector.
   partTerms =
@@ -155,8 +174,8 @@ DataProduct::DataProduct(const ConvolutionDescription &d) : d(d) {
 void DataProduct::multiplyPanel(const RowLayout &layout, const float *patches,
                                 const Parts &groups, const Range &block,
                                 int64_t firstSquare, int64_t panel,
-                                const float *windows, float *sums, void *result,
-                                Ahead &ahead) const {
+                                const float *windows, float *sums, float *copy,
+                                void *result, Ahead &ahead) const {
   const int64_t first = groups.begin(block.begin);
   const int64_t count = groups.begin(block.begin + block.size) - first;
   const int64_t square = firstSquare + first;
@@ -192,8 +211,26 @@ void DataProduct::multiplyPanel(const RowLayout &layout, const float *patches,
       }
     }
   }
-  storeSquares(target, squares, square, count, sums, sumStride(count), column,
-               here, result);
+  storeSums(square, count, sums, column, here, copy, result);
+}
+
+void DataProduct::storeSums(int64_t first, int64_t count, const float *sums,
+                            int64_t column, int64_t columnCount, float *copy,
+                            void *result) const {
+  if (target.hasChannelsLast()) {
+    storeSquares(target, squares, first, count, sums, sumStride(count), column,
+                 columnCount, result);
+    return;
+  }
+  const int64_t firstRow =
+      rowsOf(target, squares, 0, resultSide, first, count).begin;
+  const int64_t row = target.columns * tileColumns;
+  storeSquares({ElementType::f32, target.rows, target.columns,
+                target.rows * row, row, tileColumns},
+               squares, first, count, sums, sumStride(count), 0, columnCount,
+               copy - firstRow * row);
+  copySquares(target, squares, first, count, firstRow, copy, column,
+              columnCount, result);
 }
 
 static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
@@ -224,9 +261,20 @@ static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
     const int64_t largest = blocks.largest() * groups.largest();
     const RowLayout layout = p.layoutOf(largest);
     Step step;
-    step.operands = {argument(0), argument(2), windows,
+    int64_t copy = 0, results = 0;
+    for (int64_t i = 0; i < blocks.count; ++i) {
+      const int64_t begin = groups.begin(blocks.begin(i));
+      const int64_t size = groups.begin(blocks.begin(i + 1)) - begin;
+      copy = std::max(copy, p.source.copyElements(first + begin, size));
+      results = std::max(results, p.resultElements(first + begin, size));
+    }
+    step.operands = {argument(0),
+                     argument(2),
+                     windows,
                      newMemory(call, layout.elements()),
-                     newMemory(call, components * p.sumStride(largest))};
+                     newMemory(call, components * p.sumStride(largest)),
+                     newMemory(call, copy),
+                     newMemory(call, results)};
     step.function = [product, groups, blocks, layout,
                      first = first](std::span<void *const> pointers) {
       const DataProduct &p = *product;
@@ -236,18 +284,22 @@ static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
         const Range block{blocks.begin(i), blocks.size(i)};
         const int64_t begin = groups.begin(block.begin);
         const int64_t end = groups.begin(block.begin + block.size);
-        p.transformPatchesOf(first + begin, end - begin, pointers[0], layout,
+        p.transformPatchesOf(first + begin, end - begin, pointers[0],
+                             static_cast<float *>(pointers[5]), layout, 0,
                              patches);
         Ahead ahead;
         if (i + 1 < blocks.count)
-          ahead = Ahead(p.fetchSource(first + end,
-                                      groups.begin(blocks.begin(i + 2)) - end,
-                                      pointers[0]),
-                        p.panels() * p.tilesPerPanel(block.size));
+          ahead = Ahead(
+              fetchRows(p.source.images,
+                        p.source.rows(first + end,
+                                      groups.begin(blocks.begin(i + 2)) - end),
+                        pointers[0]),
+              p.panels() * p.tilesPerPanel(block.size));
         for (int64_t panel = 0; panel < p.panels(); ++panel)
           p.multiplyPanel(layout, patches, groups, block, first, panel,
                           windows + panel * p.panelElements(),
-                          static_cast<float *>(pointers[4]), pointers[1],
+                          static_cast<float *>(pointers[4]),
+                          static_cast<float *>(pointers[6]), pointers[1],
                           ahead);
       }
     };
@@ -265,12 +317,13 @@ static void buildWithAllPatches(std::shared_ptr<const DataProduct> product,
   Phase transforming;
   for (auto [first, count] : cut(total, p.d.pieces)) {
     Step step;
-    step.operands = {argument(0), patches};
+    step.operands = {argument(0), patches,
+                     newMemory(call, p.source.copyElements(first, count))};
     step.function = [product, layout, first = first,
                      count = count](std::span<void *const> pointers) {
-      product->transformPatchesOf(first, count, pointers[0], layout,
-                                  static_cast<float *>(pointers[1]) +
-                                      first * rowPitch);
+      product->transformPatchesOf(first, count, pointers[0],
+                                  static_cast<float *>(pointers[2]), layout,
+                                  first, static_cast<float *>(pointers[1]));
     };
     transforming.push_back({std::move(step)});
   }
@@ -280,12 +333,22 @@ static void buildWithAllPatches(std::shared_ptr<const DataProduct> product,
   constexpr int64_t mostGroups = 8;
   const Parts groups(total, tileRows), blocks(groups.count, mostGroups);
   const int64_t largest = blocks.largest() * groups.largest();
+  int64_t results = 0;
+  for (int64_t i = 0; i < blocks.count; ++i) {
+    const int64_t begin = groups.begin(blocks.begin(i));
+    results = std::max(
+        results,
+        p.resultElements(begin, groups.begin(blocks.begin(i + 1)) - begin));
+  }
   Phase multiplying;
   for (auto [first, count] : cut(p.panels(), p.d.pieces)) {
     Step step;
-    step.operands = {argument(1), argument(2), patches,
+    step.operands = {argument(1),
+                     argument(2),
+                     patches,
                      newMemory(call, p.panelElements()),
-                     newMemory(call, components * p.sumStride(largest))};
+                     newMemory(call, components * p.sumStride(largest)),
+                     newMemory(call, results)};
     step.function = [product, layout, groups, blocks, first = first,
                      count = count](std::span<void *const> pointers) {
       const DataProduct &p = *product;
@@ -304,7 +367,7 @@ static void buildWithAllPatches(std::shared_ptr<const DataProduct> product,
           p.multiplyPanel(
               layout, patches + groups.begin(block.begin) * rowPitch, groups,
               block, 0, panel, windows, static_cast<float *>(pointers[4]),
-              pointers[1], ahead);
+              static_cast<float *>(pointers[5]), pointers[1], ahead);
         }
       }
     };

@@ -60,8 +60,8 @@ struct Sums {
 /// Input channels are rows, output channels columns, patches terms.
 struct WindowGradient {
   ConvolutionDescription d;
-  Images input, output;
   Squares squares;
+  Reading input, output;
   std::vector<WindowPart> parts;
 
   explicit WindowGradient(const ConvolutionDescription &d);
@@ -69,12 +69,6 @@ struct WindowGradient {
   int64_t rows() const { return d.inputChannels; }
   int64_t columns() const { return d.outputChannels; }
 
-  void transformPatchesOf(const WindowPart &part, int64_t first, int64_t count,
-                          const void *from, const Layout &layout,
-                          float *to) const {
-    transformPatches(input, squares, part, d.spatial[0].padLow,
-                     d.spatial[1].padLow, first, count, from, layout, to);
-  }
   /// How many tiles make the sums of all parts.
   int64_t tiles(const TermLayout &left, const TermLayout &right,
                 int64_t count) const {
@@ -93,8 +87,15 @@ struct WindowGradient {
 } // namespace
 
 WindowGradient::WindowGradient(const ConvolutionDescription &d)
-    : d(d), input(inputImages(d)), output(outputImages(d)),
-      squares(squaresOf(output, d.batch)),
+    : d(d),
+      squares(squaresOf(outputImages(d), d.batch)), input{inputImages(d),
+                                                          squares,
+                                                          d.spatial[0].padLow,
+                                                          d.spatial[0].kernel +
+                                                              resultSide - 1,
+                                                          0,
+                                                          d.inputChannels},
+      output{outputImages(d), squares, 0, resultSide, 0, d.outputChannels},
       parts(partsOf(d, d.resultType, d.kernelStrideInput,
                     d.kernelStrideOutput)) {}
 
@@ -149,12 +150,23 @@ static void buildByPatches(std::shared_ptr<const WindowGradient> gradient,
     const int64_t room = blocks.largest();
     const TermLayout left(0, g.rows(), tileRows, room);
     const TermLayout right(0, g.columns(), tileColumns, room);
+    int64_t inputCopy = 0, outputCopy = 0;
+    for (int64_t block = 0; block < blocks.count; ++block) {
+      const int64_t begin = first + blocks.begin(block);
+      const int64_t size = blocks.size(block);
+      inputCopy = std::max(inputCopy, g.input.copyElements(begin, size));
+      outputCopy = std::max(outputCopy, g.output.copyElements(begin, size));
+    }
     Operand own = sums;
     own.offset += int64_t(piece) * bytesOf(pieceStride);
     Step step;
-    step.operands = {argument(0), argument(1), own,
+    step.operands = {argument(0),
+                     argument(1),
+                     own,
                      newMemory(call, left.elements()),
-                     newMemory(call, right.elements())};
+                     newMemory(call, right.elements()),
+                     newMemory(call, inputCopy),
+                     newMemory(call, outputCopy)};
     step.function = [gradient, blocks, left, right, room, componentStride,
                      partStride,
                      first = first](std::span<void *const> pointers) {
@@ -164,31 +176,31 @@ static void buildByPatches(std::shared_ptr<const WindowGradient> gradient,
       for (int64_t block = 0; block < blocks.count; ++block) {
         const int64_t begin = first + blocks.begin(block);
         const int64_t size = blocks.size(block);
-        Ahead inputs, outputs;
+        Ahead nextInputs, nextOutputs;
         if (block + 1 < blocks.count) {
           const int64_t next = begin + size, nextSize = blocks.size(block + 1);
           const int64_t tiles = g.tiles(left, right, size);
-          inputs =
-              Ahead(fetchRows(g.input,
-                              rowsOf(g.input, g.squares, g.d.spatial[0].padLow,
-                                     g.d.spatial[0].kernel + resultSide - 1,
-                                     next, nextSize),
-                              pointers[0]),
-                    tiles);
-          outputs = Ahead(fetchRows(g.output,
-                                    rowsOf(g.output, g.squares, 0, resultSide,
-                                           next, nextSize),
-                                    pointers[1]),
-                          tiles);
+          nextInputs = {fetchRows(g.input.images, g.input.rows(next, nextSize),
+                                  pointers[0]),
+                        tiles};
+          nextOutputs = {fetchRows(g.output.images,
+                                   g.output.rows(next, nextSize), pointers[1]),
+                         tiles};
         }
-        transformSquares(g.output, g.squares, begin, size, pointers[1], right,
+        const auto [inputs, input] = g.input.read(
+            begin, size, pointers[0], static_cast<float *>(pointers[5]));
+        const auto [outputs, output] = g.output.read(
+            begin, size, pointers[1], static_cast<float *>(pointers[6]));
+        transformSquares(outputs, g.squares, begin, size, output, right, 0,
                          gradients);
         Sums sums{static_cast<float *>(pointers[2]), g.columns(),
                   componentStride};
         for (const WindowPart &part : g.parts) {
-          g.transformPatchesOf(part, begin, size, pointers[0], left, patches);
+          transformPatches(inputs, g.squares, part, g.d.spatial[0].padLow,
+                           g.d.spatial[1].padLow, begin, size, input, left, 0,
+                           patches);
           g.multiply(part, left, patches, right, gradients, room, size,
-                     block > 0, sums, inputs, outputs);
+                     block > 0, sums, nextInputs, nextOutputs);
           sums.begin += partStride;
         }
       }
@@ -233,17 +245,29 @@ static void buildByColumns(std::shared_ptr<const WindowGradient> gradient,
     Layout some{
         {left.channels.begin() + first, left.channels.begin() + first + count},
         left.componentStride};
+    Reading reading = g.input;
+    reading.firstChannel = some.channels.front().begin;
+    reading.channels = some.channels.back().begin + some.channels.back().count -
+                       reading.firstChannel;
     Step step;
-    step.operands = {argument(0), patches};
-    step.function = [gradient, some = std::move(some), total,
+    step.operands = {argument(0), patches,
+                     newMemory(call, reading.copyElements(0, total))};
+    step.function = [gradient, reading, some = std::move(some), total,
                      elements =
                          left.elements()](std::span<void *const> pointers) {
-      auto *patches = static_cast<float *>(pointers[1]);
-      for (const WindowPart &part : gradient->parts) {
-        gradient->transformPatchesOf(part, 0, total, pointers[0], some,
-                                     patches);
-        patches += elements;
-      }
+      const WindowGradient &g = *gradient;
+      reading.forEachCopy(
+          0, total, pointers[0], static_cast<float *>(pointers[2]),
+          [&](const Images &images, const void *begin, int64_t done,
+              int64_t here) {
+            auto *patches = static_cast<float *>(pointers[1]);
+            for (const WindowPart &part : g.parts) {
+              transformPatches(images, g.squares, part, g.d.spatial[0].padLow,
+                               g.d.spatial[1].padLow, done, here, begin, some,
+                               done, patches);
+              patches += elements;
+            }
+          });
     };
     transforming.push_back({std::move(step)});
   }
@@ -261,10 +285,15 @@ static void buildByColumns(std::shared_ptr<const WindowGradient> gradient,
           std::min(tileColumns, g.columns() - panel * tileColumns), tileColumns,
           total);
     Step step;
-    step.operands = {argument(1), argument(2), patches,
+    Reading reading = g.output;
+    reading.channels = tileColumns;
+    step.operands = {argument(1),
+                     argument(2),
+                     patches,
                      newMemory(call, panels.front().elements()),
-                     newMemory(call, components * componentStride)};
-    step.function = [gradient, left, panels = std::move(panels), total,
+                     newMemory(call, components * componentStride),
+                     newMemory(call, reading.copyElements(0, total))};
+    step.function = [gradient, reading, left, panels = std::move(panels), total,
                      componentStride](std::span<void *const> pointers) {
       const WindowGradient &g = *gradient;
       auto *gradients = static_cast<float *>(pointers[3]);
@@ -273,8 +302,16 @@ static void buildByColumns(std::shared_ptr<const WindowGradient> gradient,
       for (const TermLayout &right : panels) {
         const int64_t column = right.channels.front().begin;
         const int64_t columns = right.groups.extent;
-        transformSquares(g.output, g.squares, 0, total, pointers[0], right,
-                         gradients);
+        Reading some = reading;
+        some.firstChannel = column;
+        some.channels = columns;
+        some.forEachCopy(0, total, pointers[0],
+                         static_cast<float *>(pointers[5]),
+                         [&](const Images &images, const void *begin,
+                             int64_t done, int64_t here) {
+                           transformSquares(images, g.squares, done, here,
+                                            begin, right, done, gradients);
+                         });
         Ahead none, results(fetchWindows(g.d, g.parts[0], g.rows(), column,
                                          columns, pointers[1]),
                             g.tiles(left, right, total));

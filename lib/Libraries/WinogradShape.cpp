@@ -27,7 +27,8 @@ Images winograd::inputImages(const ConvolutionDescription &d) {
           d.spatial[1].input,
           d.inputStrideBatch,
           d.spatial[0].inputStride,
-          d.spatial[1].inputStride};
+          d.spatial[1].inputStride,
+          d.inputStrideChannel};
 }
 
 Images winograd::outputImages(const ConvolutionDescription &d) {
@@ -36,7 +37,8 @@ Images winograd::outputImages(const ConvolutionDescription &d) {
           d.spatial[1].output,
           d.outputStrideBatch,
           d.spatial[0].outputStride,
-          d.spatial[1].outputStride};
+          d.spatial[1].outputStride,
+          d.outputStrideChannel};
 }
 
 std::vector<WindowPart> winograd::partsOf(const ConvolutionDescription &d,
@@ -82,6 +84,33 @@ Range winograd::rowsOf(const Images &images, const Squares &squares,
   };
   const int64_t begin = rowAt(first, 0);
   return {begin, rowAt(first + count - 1, side - 1) + 1 - begin};
+}
+
+Range Reading::rows(int64_t first, int64_t count) const {
+  return rowsOf(images, squares, low, side, first, count);
+}
+
+int64_t Reading::copyElements(int64_t first, int64_t count) const {
+  int64_t largest = 0;
+  if (!images.hasChannelsLast())
+    for (int64_t begin = 0; begin < count; begin += squaresPerCopy)
+      largest = std::max(
+          largest,
+          rows(first + begin, std::min(squaresPerCopy, count - begin)).size);
+  return largest * images.columns * channels;
+}
+
+std::pair<Images, const void *> Reading::read(int64_t first, int64_t count,
+                                              const void *from,
+                                              float *copy) const {
+  if (images.hasChannelsLast())
+    return {images, from};
+  const Range copied = rows(first, count);
+  copyRows(images, copied, firstChannel, channels, from, copy);
+  const int64_t row = images.columns * channels;
+  return {Images{ElementType::f32, images.rows, images.columns,
+                 images.rows * row, row, channels},
+          copy - copied.begin * row - firstChannel};
 }
 
 Fetch winograd::fetchRows(const Images &images, const Range &rows,

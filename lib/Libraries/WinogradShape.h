@@ -12,6 +12,9 @@
 #include "VectorTile.h"
 #include "Winograd.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace tenon::libraries::winograd {
 
 /// Terms of a run: each run of a sum begins with zero and adds its terms in
@@ -33,11 +36,6 @@ inline Operand newMemory(PrimitiveCall &call, int64_t elements) {
   return {0, {}, call.workspaceArgument(), call.reserve(bytesOf(elements))};
 }
 
-/// A part of a range.
-struct Range {
-  int64_t begin = 0, size = 0;
-};
-
 /// A range in at most `pieces`.
 std::vector<Range> cut(int64_t extent, int64_t pieces);
 
@@ -46,6 +44,39 @@ Squares squaresOf(const Images &images, int64_t count);
 
 Images inputImages(const ConvolutionDescription &d);
 Images outputImages(const ConvolutionDescription &d);
+
+/// So many squares are copied at a time.
+constexpr int64_t squaresPerCopy = 64;
+
+/// How what some squares need is read: where it is, or, if channels do not lie
+/// side by side, from a copy of the rows of a few squares at a time.
+struct Reading {
+  Images images;
+  Squares squares;
+  int64_t low = 0; // see rowsOf
+  int64_t side = 0;
+  int64_t firstChannel = 0, channels = 1;
+
+  Range rows(int64_t first, int64_t count) const;
+  /// Elements that `copy` has to have for squares `first` to `first + count`.
+  int64_t copyElements(int64_t first, int64_t count) const;
+  /// Images with channels last, and where they begin.
+  std::pair<Images, const void *> read(int64_t first, int64_t count,
+                                       const void *from, float *copy) const;
+
+  /// Calls `visit(images, begin, done, count)` for all squares of a range, a
+  /// few at a time: `done` of them came before.
+  template <typename Visit>
+  void forEachCopy(int64_t first, int64_t count, const void *from, float *copy,
+                   const Visit &visit) const {
+    const int64_t most = images.hasChannelsLast() ? count : squaresPerCopy;
+    for (int64_t done = 0; done < count; done += most) {
+      const int64_t here = std::min(most, count - done);
+      auto [last, begin] = read(first + done, here, from, copy);
+      visit(last, begin, done, here);
+    }
+  }
+};
 
 /// The parts of a convolution's windows, as correlations: the data gradient
 /// sees windows in reverse.
