@@ -64,9 +64,7 @@ fusion::FusionOptions driver::groupingOptions(const StageRun &run) {
   return options;
 }
 
-/// What follows the pipelines. Not where formats are chosen: there a kernel
-/// says what each of its readers wants.
-static ExitCode finishGroups(ModuleOp on, const StageRun &run) {
+ExitCode driver::finishGroups(ModuleOp on, const StageRun &run) {
   return run.runPasses(on, [&](OpPassManager &passes) {
     fusion::FusionOptions fusion = groupingOptions(run);
     if (fusion.merge && fusion.forGpus && fusion.callLibraries)

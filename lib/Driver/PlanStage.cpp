@@ -100,6 +100,36 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
                                     : exitOk;
 }
 
+static ExitCode planWithoutBudget(ModuleOp module,
+                                  const memory::MemoryOptions &memory,
+                                  const StageRun &run) {
+  codegen::annotateScratch(module, kernelScratchFor(run.resolved));
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (main && memory.overlapsCollectives)
+    cost::annotateTimes(main.getBody(), rankOf(module, run));
+  return run.runPasses(module, [&](OpPassManager &passes) {
+    memory::buildPlanPipeline(passes, memory);
+  });
+}
+
+ExitCode driver::planBytes(ModuleOp grouped, const StageRun &run,
+                           PlannedBytes &bytes) {
+  ExitCode code = finishGroups(grouped, run);
+  if (code == exitOk)
+    code = planWithoutBudget(grouped, {}, run);
+  if (code != exitOk)
+    return code;
+  auto main = grouped.lookupSymbol<func::FuncOp>("main");
+  for (NamedAttribute segment :
+       main->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName)) {
+    const int64_t size = cast<IntegerAttr>(segment.getValue()).getInt();
+    bytes.all += size;
+    if (segment.getName() == step::stringifySegment(step::Segment::temporaries))
+      bytes.temporaries = size;
+  }
+  return exitOk;
+}
+
 /// Without the list of groups.
 static ExitCode orderAndPlace(Program &program, StageRun &run) {
   if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
@@ -129,13 +159,7 @@ static ExitCode orderAndPlace(Program &program, StageRun &run) {
   if (run.resolved.memoryBudget) {
     code = planUnderBudget(memory, *run.resolved.memoryBudget, program, run);
   } else {
-    codegen::annotateScratch(*program.module, kernelScratchFor(run.resolved));
-    if (auto main = program.module->lookupSymbol<func::FuncOp>("main");
-        main && memory.overlapsCollectives)
-      cost::annotateTimes(main.getBody(), rank);
-    code = run.runPasses(*program.module, [&](OpPassManager &passes) {
-      memory::buildPlanPipeline(passes, memory);
-    });
+    code = planWithoutBudget(*program.module, memory, run);
   }
   if (code == exitOk)
     reportSplit(*program.module, run);

@@ -99,12 +99,16 @@ struct Outlook {
   OwningOpRef<ModuleOp> grouped;
   std::vector<precision::PlannedKernel> kernels;
   double seconds = 0;
+  // Where bytes are weighed:
   double livePeak = 0; // bytes, see LiveBytes
+  PlannedBytes planned;
 };
 
 /// Where products of 16 bits are not quicker than those of f32, 16 bits are for
-/// memory: a choice may be predicted to take this much of the step's time in
-/// f32 if that saves bytes.
+/// memory: temporaries are to be at most this share of what they are in f32.
+constexpr double wantedShare = 0.75;
+/// A choice may be predicted to take this much of the step's time in f32 for
+/// that.
 constexpr double slowestForBytes = 1.02;
 
 /// XLA gets the arguments and results that came. The upper half of an f32 is no
@@ -142,20 +146,25 @@ private:
   /// takes its place: in which order a value's uses are, on which grouping may
   /// depend, differs in copies.
   ExitCode lookBeside(OwningOpRef<ModuleOp> &module, Outlook &outlook);
-  /// What a choice may take, and what a byte is worth, both or none in
-  /// question.
+  /// What a choice may take where bytes are weighed; otherwise the least time
+  /// is asked for.
   struct Limit {
-    double seconds = 0;           // 0: the least time is asked for
-    std::optional<int64_t> price; // nothing: the highest within the seconds
+    double seconds = 0;
+    PlannedBytes planned;         // no more than in f32, and what is wanted
+    double livePeak = 0;          // of the model, so that the plan has those
+    std::optional<int64_t> price; // of a byte; nothing: the lowest for that
   };
   /// Gives `module` the formats that are cheapest with these kernels, as far as
-  /// they are not settled, or f32 alone, and holds its state as they ask for.
+  /// they are not settled, and holds its state as they ask for. If there is a
+  /// reason to keep all f32, it has no others.
   ExitCode lower(ModuleOp module, const Outlook &outlook,
                  const precision::SettledFormats &settled, const Limit &limit,
-                 bool keepWide, precision::FormatReport &report);
+                 StringRef whyWide, precision::FormatReport &report);
   /// Whether the groups of one choice are to be preferred to another's.
   bool isBetter(const Outlook &one, const Outlook &other,
                 const Limit &limit) const;
+  /// Whether the groups of a choice are worse than those of f32.
+  bool isWorse(const Outlook &choice, const Outlook &wide) const;
 
   ModuleOp step;
   StageRun &run;
@@ -203,21 +212,26 @@ ExitCode FormatSearch::lookAhead(OwningOpRef<ModuleOp> module,
       main, run.resolved.machine, narrowFormatOf(run.resolved.precision));
   outlook.seconds =
       cost::predictStep(main.getBody(), run.resolved.machine).total.seconds;
-  outlook.livePeak = precision::LiveBytes(outlook.kernels).peak();
   outlook.grouped = std::move(module);
-  return exitOk;
+  if (!weighsBytes)
+    return exitOk;
+  outlook.livePeak = precision::LiveBytes(outlook.kernels).peak();
+  OwningOpRef<ModuleOp> copy = outlook.grouped->clone();
+  precision::removeNumbers(copy->lookupSymbol<func::FuncOp>("main"));
+  return planBytes(*copy, run, outlook.planned);
 }
 
 ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
                              const precision::SettledFormats &settled,
-                             const Limit &limit, bool keepWide,
+                             const Limit &limit, StringRef whyWide,
                              precision::FormatReport &report) {
   return run.runPasses(module, [&](OpPassManager &passes) {
     precision::ChooseFormatsPassOptions options;
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
     options.narrowKernels = run.resolved.target == OutputTarget::cuda || forXla;
     options.format = narrowFormatOf(run.resolved.precision);
-    options.keepWide = keepWide;
+    options.keepWide = whyWide.str();
+    options.mostBytes = limit.livePeak;
     options.mostSeconds = limit.seconds;
     options.price = limit.price.value_or(-1);
     options.policy = run.resolved.precisionPolicy;
@@ -232,7 +246,7 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
       passes.addNestedPass<func::FuncOp>(precision::createHoldBatchPass(batch));
     }
     const target::Isa isa = run.resolved.features.isa;
-    if (!keepWide && run.resolved.target == OutputTarget::cpu &&
+    if (whyWide.empty() && run.resolved.target == OutputTarget::cpu &&
         options.format == precision::NarrowFormat::bf16 &&
         isa == target::Isa::amxBf16 &&
         run.resolved.machine.multipliesNatively(ElementType::bf16, isa)) {
@@ -271,11 +285,26 @@ static void settle(const precision::FormatReport &report,
 
 bool FormatSearch::isBetter(const Outlook &one, const Outlook &other,
                             const Limit &limit) const {
-  const bool isWithin = one.seconds <= limit.seconds;
-  if (weighsBytes && isWithin != (other.seconds <= limit.seconds))
-    return isWithin;
-  return weighsBytes && isWithin ? one.livePeak < other.livePeak
-                                 : one.seconds < other.seconds;
+  auto rank = [&](const Outlook &outlook) {
+    const bool isWithin = outlook.seconds <= limit.seconds &&
+                          outlook.planned.all <= limit.planned.all;
+    // Fewer bytes than are wanted are worth no time.
+    return std::tuple(!isWithin,
+                      isWithin ? std::max(outlook.planned.temporaries,
+                                          limit.planned.temporaries)
+                               : 0,
+                      outlook.seconds);
+  };
+  return weighsBytes ? rank(one) < rank(other) : one.seconds < other.seconds;
+}
+
+bool FormatSearch::isWorse(const Outlook &choice, const Outlook &wide) const {
+  if (!weighsBytes)
+    return wide.seconds < choice.seconds;
+  return choice.planned.all > wide.planned.all ||
+         slowestForBytes * wide.seconds < choice.seconds ||
+         (wide.seconds < choice.seconds &&
+          choice.planned.temporaries >= wide.planned.temporaries);
 }
 
 ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
@@ -285,13 +314,17 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
     OwningOpRef<ModuleOp> lowered;
     precision::FormatReport report;
     Outlook outlook; // of the groups that it leads to
+    Limit limit;     // that it was made within
   };
   Outlook asItIs;
   if (ExitCode code = lookAhead(step.clone(), asItIs); code != exitOk)
     return code;
   Limit limit;
   if (weighsBytes)
-    limit.seconds = slowestForBytes * asItIs.seconds;
+    limit = {slowestForBytes * asItIs.seconds,
+             {asItIs.planned.all,
+              int64_t(wantedShare * double(asItIs.planned.temporaries))},
+             wantedShare * asItIs.livePeak};
   // Narrow values change what is worth joining, so a choice is made anew with
   // the kernels that the last one leads to, as long as its groups are not
   // slower.
@@ -302,10 +335,10 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   // What was chosen with the kernels of that.
   std::optional<precision::FormatReport> next;
   do {
-    Choice choice{step.clone(), {}, {}};
+    Choice choice{step.clone(), {}, {}, limit};
     if (ExitCode code = lower(*choice.lowered,
                               choices.empty() ? asItIs : choices.back().outlook,
-                              {}, limit, /*keepWide=*/false, choice.report);
+                              {}, limit, /*whyWide=*/"", choice.report);
         code != exitOk)
       return code;
     if (llvm::any_of(choices, [&](const Choice &known) {
@@ -318,8 +351,14 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
         code != exitOk)
       return code;
     choices.push_back(std::move(choice));
-    if (isBetter(choices.back().outlook, choices[preferred].outlook, limit))
+    const Outlook &found = choices.back().outlook;
+    if (isBetter(found, choices[preferred].outlook, limit))
       preferred = choices.size() - 1;
+    // The plan is what counts.
+    if (found.planned.temporaries > limit.planned.temporaries)
+      limit.livePeak = std::min(
+          limit.livePeak, found.livePeak * double(limit.planned.temporaries) /
+                              double(found.planned.temporaries));
   } while (
       choices.size() < mostChoices &&
       (weighsBytes || choices.back().outlook.seconds <=
@@ -331,6 +370,12 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   if (preferred + 1 < choices.size())
     next = std::move(choices[preferred + 1].report);
   Choice best = std::move(choices[preferred]);
+  if (weighsBytes && (!next || !haveSameFormats(best.report, *next))) {
+    // That may have had another price.
+    next.reset();
+    limit = best.limit;
+    limit.price = best.report.problem.price;
+  }
   precision::SettledFormats settled;
   while (!next || !haveSameFormats(best.report, *next)) {
     if (next) {
@@ -340,7 +385,7 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
     next.emplace();
     OwningOpRef<ModuleOp> again = step.clone();
     if (ExitCode code = lower(*again, best.outlook, settled, limit,
-                              /*keepWide=*/false, *next);
+                              /*whyWide=*/"", *next);
         code != exitOk)
       return code;
   }
@@ -350,27 +395,35 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   // what groups XLA makes nobody knows. Only the policy bf16-state makes
   // another step of f32; of others it is known what they take.
   const bool isAsItIs = holding != precision::StateHolding::bf16;
-  auto isQuicker = [&](const Outlook &wide) {
-    return wide.seconds < best.outlook.seconds &&
-           (!weighsBytes || best.outlook.livePeak >= wide.livePeak ||
-            slowestForBytes * wide.seconds < best.outlook.seconds);
-  };
-  if (!best.report.isWished && !forXla && (!isAsItIs || isQuicker(asItIs))) {
-    Choice wide{step.clone(), {}, {}};
-    if (ExitCode code = lower(*wide.lowered, asItIs, {}, {}, /*keepWide=*/true,
-                              wide.report);
+  if (!best.report.isWished && !forXla &&
+      (!isAsItIs || isWorse(best.outlook, asItIs))) {
+    const bool isLarger = best.outlook.planned.all > asItIs.planned.all;
+    const StringRef why =
+        isAsItIs && isLarger ? "the step takes less memory in f32"
+        : isAsItIs || !weighsBytes
+            ? "the step is predicted to be quicker in f32"
+            : "the step is predicted to be quicker, or smaller, in f32";
+    Choice wide{step.clone(), {}, {}, {}};
+    if (ExitCode code = lower(*wide.lowered, asItIs, {}, {}, why, wide.report);
         code != exitOk)
       return code;
     if (!isAsItIs)
       if (ExitCode code = lookBeside(wide.lowered, wide.outlook);
           code != exitOk)
         return code;
-    if (isQuicker(isAsItIs ? asItIs : wide.outlook))
+    if (isWorse(best.outlook, isAsItIs ? asItIs : wide.outlook)) {
       best = std::move(wide);
+      if (isAsItIs) // its groups are formed anew
+        best.outlook.planned = asItIs.planned;
+    }
   }
   grouped = std::move(best.outlook.grouped);
   report = std::move(best.report);
   report.wideSeconds = wideSeconds;
+  if (weighsBytes) {
+    run.details["planned_bytes"] = best.outlook.planned.all;
+    run.details["planned_bytes_f32"] = asItIs.planned.all;
+  }
   chosen = std::move(best.lowered);
   return exitOk;
 }

@@ -30,6 +30,20 @@ ExitCode chooseFormats(mlir::ModuleOp step, StageRun &run,
 /// How operations are put into groups, but for what is done to loops.
 fusion::FusionOptions groupingOptions(const StageRun &run);
 
+/// What follows the pipelines of groupingOptions. Not where formats are chosen:
+/// there a kernel says what each of its readers wants.
+ExitCode finishGroups(mlir::ModuleOp on, const StageRun &run);
+
+/// Bytes that a step takes.
+struct PlannedBytes {
+  int64_t all = 0; // segments together
+  int64_t temporaries = 0;
+};
+/// Plans a step whose groups are not finished, without a budget, and says what
+/// it takes. It is left in scheduled form.
+ExitCode planBytes(mlir::ModuleOp grouped, const StageRun &run,
+                   PlannedBytes &bytes);
+
 /// Checks that the program is in step form, as several stages leave it.
 ExitCode checkStepForm(Program &program, StageRun &run);
 

@@ -62,8 +62,8 @@ struct ChooseFormats
                           "step; correct or remove it";
       return signalPassFailure();
     }
-    if (keepWide)
-      classes.keepAllWide("the step is predicted to be quicker in f32");
+    if (!keepWide.empty())
+      classes.keepAllWide(keepWide);
     if (!filled)
       kernels = kernelsAsTheyAre(step, *isa);
     auto isHeldNarrow = [&](BlockArgument argument) {
@@ -83,18 +83,12 @@ struct ChooseFormats
     FormatModel model =
         modelFormats(step, classes, kernels, settled,
                      filled ? machine : target::builtInTarget(*isa), *isa,
-                     narrowKernels, mostSeconds > 0, isHeldNarrow);
+                     narrowKernels, mostBytes, isHeldNarrow);
     FormatReport own;
     FormatReport &report = filled ? *filled : own;
+    if (mostBytes > 0)
+      model.problem.price = price >= 0 ? price : priceOfByte(model);
     report.problem = std::move(model.problem);
-    if (mostSeconds > 0)
-      report.problem.price =
-          price >= 0
-              ? price
-              : solver::highestPrice(
-                    report.problem,
-                    std::llround((mostSeconds - model.fixedSeconds) * 1e12),
-                    highestPriceOfByte);
     report.solution = solver::solveFormats(report.problem);
     if (!report.solution.valid) {
       step.emitError() << "no formats were found: " << report.solution.message;
@@ -118,6 +112,25 @@ struct ChooseFormats
   }
 
 private:
+  /// The lowest price for which the peak is small enough, or as small as it is
+  /// at the highest price that the time allows.
+  int64_t priceOfByte(const FormatModel &model) const {
+    solver::FormatProblem problem = model.problem;
+    problem.price = solver::highestPrice(
+        problem, std::llround((mostSeconds - model.fixedSeconds) * 1e12),
+        highestPriceOfByte);
+    const solver::FormatSolution smallest = solver::solveFormats(problem);
+    if (!smallest.valid)
+      return 0; // which is refused
+    const double peak = std::max(mostBytes.getValue(), model.peak(smallest));
+    return solver::lowestPrice(
+        problem,
+        [&](const solver::FormatSolution &solution) {
+          return model.peak(solution) <= peak;
+        },
+        problem.price);
+  }
+
   /// Without a grouped copy, every operation counts as a kernel of its own.
   std::vector<PlannedKernel> kernelsAsTheyAre(func::FuncOp step,
                                               target::Isa isa) {

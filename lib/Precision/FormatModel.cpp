@@ -12,6 +12,7 @@
 #include "tenon/Precision/PrecisionRules.h"
 
 #include <cmath>
+#include <map>
 #include <optional>
 
 using namespace mlir;
@@ -27,7 +28,7 @@ public:
   Modeller(func::FuncOp step, const FormatClasses &classes,
            ArrayRef<PlannedKernel> planned, const SettledFormats &settled,
            const target::Target &machine, target::Isa isa, bool narrowKernels,
-           bool weighsBytes, IsHeldNarrow isHeldNarrow)
+           double mostBytes, IsHeldNarrow isHeldNarrow)
       : step(step), classes(classes), settled(settled), machine(machine),
         features(isa), narrowKernels(narrowKernels), isHeldNarrow(isHeldNarrow),
         stored(classes.classes().size()) {
@@ -35,8 +36,8 @@ public:
                      [&](Operation *op) { operations[numberOf(op)] = op; });
     for (const PlannedKernel &kernel : planned)
       kernels.push_back(inF32(kernel));
-    if (weighsBytes)
-      live.emplace(kernels);
+    if (mostBytes > 0)
+      live.emplace(kernels, mostBytes);
     for (auto [index, product] : llvm::enumerate(classes.products()))
       productOf[product.op] = int(index);
   }
@@ -47,6 +48,8 @@ public:
     for (const PlannedKernel &kernel : kernels)
       addKernel(kernel);
     addCopies();
+    if (live)
+      addStays();
     return std::move(model);
   }
 
@@ -485,6 +488,75 @@ private:
     }
   }
 
+  using Interval = LiveBytes::Interval;
+
+  /// Notes what is in memory, and which formats change that.
+  void addStays() {
+    using Value = std::pair<int64_t, unsigned>;
+    llvm::DenseSet<Value> copied;
+    llvm::DenseMap<Value, SmallVector<const Interval *>> narrow;
+    for (const PlannedKernel &kernel : kernels)
+      for (const Traffic &made : kernel.copies)
+        copied.insert({made.operation, made.index});
+    for (const Interval &interval : live->intervals())
+      if (const Value value{interval.value.operation, interval.value.index};
+          interval.value.isNarrow && !copied.contains(value))
+        narrow[value].push_back(&interval);
+    for (const Interval &interval : live->intervals()) {
+      const Value value{interval.value.operation, interval.value.index};
+      addStay(interval, copied.contains(value), narrow.lookup(value));
+    }
+    // Beside 16 bits a kernel that cannot read them has the f32.
+    for (auto [moment, kernel] : llvm::zip_equal(live->moments(), kernels)) {
+      const int product = productOfKernel(kernel);
+      const int variable = product < 0 ? -1 : model.variableOfProduct[product];
+      if (kernel.takesAnyFormat && variable < 0)
+        continue;
+      for (const Traffic &read : kernel.reads)
+        if (int index = classOf(read);
+            read.operation >= 0 && mayBeNarrow(index) &&
+            (read.isNarrow || !narrow.contains({read.operation, read.index})))
+          model.stays.push_back({moment, moment, read.wholeBytes, variable,
+                                 model.variableOfClass[index]});
+    }
+  }
+
+  /// Notes a value in one of its forms; `narrow` are its stays in 16 bits.
+  void addStay(const Interval &interval, bool isCopied,
+               ArrayRef<const Interval *> narrow) {
+    const int index = classOf(interval.value);
+    const int variable = index < 0 ? -1 : model.variableOfClass[index];
+    auto copy = copies.find(index);
+    const int asked = copy == copies.end() || isHeld(index) ? -1 : copy->second;
+    auto [first, last] = std::pair(interval.first, interval.last);
+    const double bytes = interval.value.wholeBytes;
+    auto add = [&](double bytes, int wide, int narrow) {
+      if (first <= last)
+        model.stays.push_back({first, last, bytes, wide, narrow});
+    };
+    if (isCopied && interval.value.isNarrow)
+      return add(bytes, variable, asked);
+    if (variable < 0)
+      return add(bytes, -1, -1);
+    if (narrow.empty() || interval.value.isNarrow) {
+      add(bytes / 2, -1, -1);
+      add(bytes / 2, variable, -1);
+      if (!isCopied && asked >= 0)
+        add(bytes / 2, variable, asked);
+      return;
+    }
+    // A kernel makes the f32 of the 16 bits, or the other way round. If the
+    // value is f32, it is one.
+    add(bytes, -1, variable);
+    for (const Interval *other : narrow) {
+      if (other->first <= first)
+        first = std::max(first, other->last + 1);
+      else
+        last = std::min(last, other->first - 1);
+    }
+    add(bytes, variable, -1);
+  }
+
   func::FuncOp step;
   const FormatClasses &classes;
   const SettledFormats &settled;
@@ -506,12 +578,26 @@ private:
 
 } // namespace
 
+double FormatModel::peak(const solver::FormatSolution &solution) const {
+  std::map<size_t, double> changes;
+  for (const Stay &stay : stays)
+    if ((stay.wide < 0 || solution.levels[stay.wide] >= wideLevel) &&
+        (stay.narrow < 0 || solution.levels[stay.narrow] < wideLevel)) {
+      changes[stay.first] += stay.bytes;
+      changes[stay.last + 1] -= stay.bytes;
+    }
+  double bytes = 0, most = 0;
+  for (const auto &[moment, change] : changes)
+    most = std::max(most, bytes += change);
+  return most;
+}
+
 FormatModel precision::modelFormats(
     func::FuncOp step, const FormatClasses &classes,
     ArrayRef<PlannedKernel> kernels, const SettledFormats &settled,
     const target::Target &machine, target::Isa isa, bool narrowKernels,
-    bool weighsBytes, IsHeldNarrow isHeldNarrow) {
+    double mostBytes, IsHeldNarrow isHeldNarrow) {
   return Modeller(step, classes, kernels, settled, machine, isa, narrowKernels,
-                  weighsBytes, isHeldNarrow)
+                  mostBytes, isHeldNarrow)
       .run();
 }

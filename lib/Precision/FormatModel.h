@@ -14,11 +14,12 @@
 // them and all values wide, otherwise between them and all narrow that may be.
 // So the sum is exact for the formats that the kernels have, and at both ends.
 //
-// Where bytes are weighed, those count that are in memory at moments that could
-// be the peak (LiveBytes): values as they are stored, copies for products, and
-// what a kernel that casts makes for a product, if it is a large part of the
-// peak by itself. Products may read 16 bits where they are not quicker, too:
-// the library widens blocks of them.
+// Where bytes are weighed, those count that are in memory when more is there
+// than is wanted (LiveBytes): values as they are stored, copies for products,
+// and what a kernel that casts makes for a product, if it is a large part of
+// the peak by itself. Products may read 16 bits where they are not quicker,
+// too: the library widens blocks of them. What the peak becomes with other
+// formats is known as well, as far as they do not change the kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +45,18 @@ struct FormatModel {
   /// Why a class that may be narrow has no variable, or why a product has none.
   std::vector<std::string> whyFixedClass, whyFixedProduct;
 
+  /// Bytes that are in memory while some kernels run. If there is a variable
+  /// `wide`, that is f32, and if there is a variable `narrow`, that is not.
+  struct Stay {
+    size_t first, last;
+    double bytes;
+    int wide = -1, narrow = -1;
+  };
+  /// Where bytes are weighed.
+  std::vector<Stay> stays;
+
+  /// The most bytes that are in memory at once with these levels.
+  double peak(const solver::FormatSolution &solution) const;
   /// Seconds of the step with these levels.
   double seconds(const solver::FormatSolution &solution) const {
     return fixedSeconds + double(solution.cost) * 1e-12;
@@ -55,14 +68,15 @@ using IsHeldNarrow = llvm::function_ref<bool(mlir::BlockArgument)>;
 
 /// `step` carries the numbers that `kernels` speak of. What is settled, classes
 /// and then products by number, has no other level. Products may be narrow in
-/// calls of libraries, by instructions for that or with `weighsBytes`, and with
-/// `narrowKernels` in any kernel. Bytes are those of classes; with
-/// `weighsBytes` those that count, for a problem that gets a price.
+/// calls of libraries, by instructions for that or with `mostBytes`, and with
+/// `narrowKernels` in any kernel. Bytes are those of classes; with `mostBytes`,
+/// which the peak should have at most, those that count, for a problem that
+/// gets a price.
 FormatModel modelFormats(mlir::func::FuncOp step, const FormatClasses &classes,
                          llvm::ArrayRef<PlannedKernel> kernels,
                          const SettledFormats &settled,
                          const target::Target &machine, target::Isa isa,
-                         bool narrowKernels, bool weighsBytes,
+                         bool narrowKernels, double mostBytes,
                          IsHeldNarrow isHeldNarrow);
 
 } // namespace tenon::precision

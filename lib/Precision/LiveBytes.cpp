@@ -14,29 +14,26 @@
 using namespace tenon;
 using namespace tenon::precision;
 
-/// The largest share of f32's bytes that 16 bits leave.
-static constexpr double leastShare = 0.5;
-
-LiveBytes::LiveBytes(llvm::ArrayRef<PlannedKernel> kernels) {
+LiveBytes::LiveBytes(llvm::ArrayRef<PlannedKernel> kernels, double mostBytes) {
   std::set<Key> read;
   for (const PlannedKernel &kernel : kernels)
     for (const Traffic &moved : kernel.reads)
       read.insert(keyOf(moved));
-  std::vector<Interval> intervals;
   std::map<Key, size_t> latest; // interval
-  auto extend = [&](const Traffic &moved, size_t runs, bool isMade) {
+  auto extend = [&](const Traffic &moved, size_t moment, bool isMade) {
     const Key key = keyOf(moved);
     if (moved.operation < 0 || !read.count(key))
       return;
-    auto [entry, isNew] = latest.try_emplace(key, intervals.size());
+    auto [entry, isNew] = latest.try_emplace(key, stays.size());
     // What is computed again is another one.
     if (isNew || isMade) {
-      entry->second = intervals.size();
-      intervals.push_back({key, runs, runs, 0});
+      entry->second = stays.size();
+      stays.push_back({moved, moment, moment});
     }
-    Interval &interval = intervals[entry->second];
-    interval.last = std::max(interval.last, runs);
-    interval.bytes = std::max(interval.bytes, moved.wholeBytes);
+    Interval &interval = stays[entry->second];
+    interval.last = std::max(interval.last, moment);
+    interval.value.wholeBytes =
+        std::max(interval.value.wholeBytes, moved.wholeBytes);
   };
   for (auto [index, kernel] : llvm::enumerate(kernels)) {
     auto made = llvm::concat<const Traffic>(kernel.writes, kernel.copies);
@@ -44,19 +41,20 @@ LiveBytes::LiveBytes(llvm::ArrayRef<PlannedKernel> kernels) {
     // soon as what it reads is there, wherever it stands.
     const bool leaves = llvm::none_of(
         made, [&](const Traffic &moved) { return read.count(keyOf(moved)); });
-    size_t runs = leaves ? 0 : index;
+    size_t moment = leaves ? 0 : index;
     for (const Traffic &moved : kernel.reads)
       if (auto found = latest.find(keyOf(moved)); found != latest.end())
-        runs = std::max(runs, intervals[found->second].first);
+        moment = std::max(moment, stays[found->second].first);
     for (const Traffic &moved : kernel.reads)
-      extend(moved, runs, /*isMade=*/false);
+      extend(moved, moment, /*isMade=*/false);
     for (const Traffic &moved : made)
-      extend(moved, runs, /*isMade=*/true);
+      extend(moved, moment, /*isMade=*/true);
+    runs.push_back(moment);
   }
   std::vector<double> changes(kernels.size() + 1);
-  for (const Interval &interval : intervals) {
-    changes[interval.first] += interval.bytes;
-    changes[interval.last + 1] -= interval.bytes;
+  for (const Interval &interval : stays) {
+    changes[interval.first] += interval.value.wholeBytes;
+    changes[interval.last + 1] -= interval.value.wholeBytes;
   }
   std::vector<double> live;
   double now = 0;
@@ -66,10 +64,10 @@ LiveBytes::LiveBytes(llvm::ArrayRef<PlannedKernel> kernels) {
   // Kernels before each that run at moments that count.
   std::vector<size_t> before{0};
   for (double bytes : live)
-    before.push_back(before.back() + (bytes > leastShare * highest));
-  for (const Interval &interval : intervals)
+    before.push_back(before.back() + (bytes > mostBytes));
+  for (const Interval &interval : stays)
     if (before[interval.last + 1] > before[interval.first])
-      high.insert(interval.key);
+      high.insert(keyOf(interval.value));
 }
 
 bool LiveBytes::isHigh(const Traffic &moved) const {

@@ -1,9 +1,12 @@
 // RUN: tenon-opt %s --precision-choose-formats="cpu=x86-64-v3" | FileCheck %s --check-prefix=TIME
-// RUN: tenon-opt %s --precision-choose-formats="cpu=x86-64-v3 most-seconds=1" | FileCheck %s --check-prefix=BYTES
+// RUN: tenon-opt %s --precision-choose-formats="cpu=x86-64-v3 most-bytes=1e9 most-seconds=1" | FileCheck %s --check-prefix=TIME
+// RUN: tenon-opt %s --precision-choose-formats="cpu=x86-64-v3 most-bytes=4e6 most-seconds=1" | FileCheck %s --check-prefix=BYTES
+// RUN: tenon-opt %s --precision-choose-formats="cpu=x86-64-v3 most-bytes=4e6 most-seconds=1e-6" | FileCheck %s --check-prefix=TIME
 
 // Where products of 16 bits are not quicker, what products of f32 read takes
-// time to round and to widen. By time alone it stays f32; where bytes have a
-// price, what waits for the last products is stored in 16 bits.
+// time to round and to widen. By time alone it stays f32; where more is in memory
+// than is wanted and there is time for it, what waits for the last products is
+// stored in 16 bits.
 
 // TIME-LABEL: func.func @main
 // TIME-NOT: bf16

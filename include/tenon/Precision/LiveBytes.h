@@ -8,9 +8,8 @@
 // later and may order kernels in another way; but which values are there at the
 // peak, and how large it is roughly, follows from it.
 //
-// Formats at most halve what is in memory. So moments at which less than half
-// of the peak is there never become the peak, and what is stored at such
-// moments alone is worth nothing.
+// Where the peak is to be at most so many bytes, those moments count at which
+// more is there. What is stored at other moments alone is worth nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +20,39 @@
 
 #include <set>
 #include <tuple>
+#include <vector>
 
 namespace tenon::precision {
 
 class LiveBytes {
 public:
-  explicit LiveBytes(llvm::ArrayRef<PlannedKernel> kernels);
+  /// Moments with more than `mostBytes` count.
+  explicit LiveBytes(llvm::ArrayRef<PlannedKernel> kernels,
+                     double mostBytes = 0);
 
   double peak() const { return highest; }
-  /// Whether the value that a kernel moves is in memory at a moment that could
-  /// be the peak with other formats.
+  /// Whether the value that a kernel moves is in memory at a moment that
+  /// counts.
   bool isHigh(const Traffic &moved) const;
 
+  /// A value in one of its forms, from the first moment to the last. What is
+  /// computed again is in memory several times.
+  struct Interval {
+    Traffic value;
+    size_t first, last;
+  };
+  const std::vector<Interval> &intervals() const { return stays; }
+  /// When each kernel runs: a number below that of all kernels.
+  const std::vector<size_t> &moments() const { return runs; }
+
 private:
-  /// A value in one of its forms.
   using Key = std::tuple<int64_t, unsigned, bool>;
   static Key keyOf(const Traffic &moved) {
     return {moved.operation, moved.index, moved.isNarrow};
   }
-  struct Interval {
-    Key key;
-    size_t first, last; // kernels
-    double bytes;
-  };
 
+  std::vector<Interval> stays;
+  std::vector<size_t> runs;
   std::set<Key> high;
   double highest = 0;
 };

@@ -57,14 +57,16 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
                         "8 bits of exponent"),
              clEnumValN(::tenon::precision::NarrowFormat::f16, "f16",
                         "5 bits of exponent"))}]>,
-    Option<"keepWide", "keep-wide", "bool", "false",
-           "nothing is stored or multiplied in 16 bits">,
+    Option<"keepWide", "keep-wide", "std::string", "\"\"",
+           "nothing is stored or multiplied in 16 bits, and this is why">,
+    Option<"mostBytes", "most-bytes", "double", "0",
+           "where 16-bit products are not quicker: bytes have a price while more than "
+           "these are in memory, the lowest for which the peak becomes these; 0: choose "
+           "the least time">,
     Option<"mostSeconds", "most-seconds", "double", "0",
-           "where 16-bit products are not quicker: choose fewest bytes at the peak at a "
-           "price for each, the highest for which the model stays within these seconds; "
-           "0: choose the least time">,
+           "with most-bytes: no price for which the model takes longer">,
     Option<"price", "price", "int64_t", "-1",
-           "with most-seconds: the price of a byte in picoseconds, if it is known">,
+           "with most-bytes: the price of a byte in picoseconds, if it is known">,
     Option<"policy", "policy", "std::string", "\"\"",
            "what the user says of formats, as JSON (docs/GettingStarted.md)">,
     Option<"holdBatches", "hold-batches", "bool", "false",

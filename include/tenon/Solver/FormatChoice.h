@@ -53,6 +53,7 @@
 #define TENON_SOLVER_FORMATCHOICE_H
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -133,6 +134,14 @@ FormatSolution solveFormats(const FormatProblem &problem);
 /// it once for each binary digit of `mostPrice`.
 int64_t highestPrice(FormatProblem problem, int64_t mostCost,
                      int64_t mostPrice);
+
+/// A price of a byte, from 0 to `mostPrice`, whose solution `isEnough`, while
+/// that of one unit less is not; 0 if that is enough, `mostPrice` also where
+/// nothing below it was found to be. Where what is asked for follows from the
+/// bytes alone it is the lowest. Problem and time are those of highestPrice.
+int64_t lowestPrice(FormatProblem problem,
+                    const std::function<bool(const FormatSolution &)> &isEnough,
+                    int64_t mostPrice);
 
 /// The first false claim of a solution, or nothing. Shares no code with the
 /// solver.

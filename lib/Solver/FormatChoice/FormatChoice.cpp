@@ -136,3 +136,16 @@ int64_t tenon::solver::highestPrice(FormatProblem problem, int64_t mostCost,
   }
   return known;
 }
+
+int64_t tenon::solver::lowestPrice(
+    FormatProblem problem,
+    const std::function<bool(const FormatSolution &)> &isEnough,
+    int64_t mostPrice) {
+  int64_t known = mostPrice;
+  for (int64_t below = -1; known - below > 1;) {
+    problem.price = below + (known - below) / 2;
+    const FormatSolution solution = solveFormats(problem);
+    (solution.valid && isEnough(solution) ? known : below) = problem.price;
+  }
+  return known;
+}

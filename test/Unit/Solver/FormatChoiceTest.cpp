@@ -208,6 +208,32 @@ TEST(FormatChoice, TheHighestPriceStaysWithinTheCost) {
   EXPECT_GT(between, 50 / test::roundStride);
 }
 
+TEST(FormatChoice, TheLowestPriceHasAsFewBytes) {
+  constexpr int64_t mostPrice = 25;
+  int between = 0;
+  for (uint32_t seed = 0; seed < 1000; seed += test::roundStride) {
+    FormatProblem problem = randomPricedFormats(seed);
+    problem.price = mostPrice;
+    const FormatSolution smallest = solveFormats(problem);
+    if (!smallest.valid)
+      continue;
+    auto isEnough = [&](const FormatSolution &solution) {
+      return solution.bytes <= smallest.bytes + seed % 5;
+    };
+    const int64_t price = lowestPrice(problem, isEnough, mostPrice);
+    for (problem.price = 0; problem.price <= mostPrice; ++problem.price)
+      EXPECT_EQ(isEnough(solveFormats(problem)), problem.price >= price)
+          << seed;
+    between += price > 0 && price < mostPrice;
+  }
+  EXPECT_GT(between, 50 / test::roundStride);
+}
+
+TEST(FormatChoice, ThePriceThatIsNeverEnoughIsTheHighest) {
+  auto isEnough = [](const FormatSolution &) { return false; };
+  EXPECT_EQ(lowestPrice(randomPricedFormats(1), isEnough, 25), 25);
+}
+
 /// Whatever is accepted is true: no choice costs less than the bound.
 TEST(FormatChoice, TheCheckerAcceptsNoFalseBound) {
   int accepted = 0, refused = 0;
