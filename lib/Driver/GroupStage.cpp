@@ -73,7 +73,8 @@ ExitCode driver::finishGroups(ModuleOp on, const StageRun &run) {
           /*mayRound=*/mayStoreNarrow(run.resolved.precision)));
     if (fusion.merge)
       passes.addNestedPass<func::FuncOp>(fusion::createShareReadsPass(
-          {.keepMemory = !fusion.forGpus}, fusion.machine));
+          {.keepMemory = !fusion.forGpus, .narrowAsF32 = weighsBytes(run)},
+          fusion.machine));
     if (fusion.merge && fusion.forGpus)
       passes.addNestedPass<func::FuncOp>(fusion::createSumBesidePass(
           fusion.machine, hasScheduleOn(run.resolved)));

@@ -54,6 +54,15 @@ static precision::NarrowFormat narrowFormatOf(Precision precision) {
                                      : precision::NarrowFormat::bf16;
 }
 
+bool driver::weighsBytes(const StageRun &run) {
+  const Precision policy = run.resolved.precision;
+  return run.resolved.target == OutputTarget::cpu &&
+         run.options.target != OutputTarget::stablehlo &&
+         (policy == Precision::bf16 || policy == Precision::bf16State) &&
+         !run.resolved.machine.multipliesNatively(ElementType::bf16,
+                                                  run.resolved.features.isa);
+}
+
 ExitCode driver::readPrecisionPolicy(const CompileOptions &options,
                                      ResolvedOptions &resolved) {
   if (options.roundingSeed && resolved.precision != Precision::bf16State)
@@ -128,11 +137,7 @@ public:
   FormatSearch(ModuleOp step, StageRun &run, bool handsOn)
       : step(step), run(run), handsOn(handsOn), holding(holdingOf(run)),
         forXla(run.options.target == OutputTarget::stablehlo),
-        weighsBytes(run.resolved.target == OutputTarget::cpu && !forXla &&
-                    narrowFormatOf(run.resolved.precision) ==
-                        precision::NarrowFormat::bf16 &&
-                    !run.resolved.machine.multipliesNatively(
-                        ElementType::bf16, run.resolved.features.isa)) {}
+        weighsBytes(driver::weighsBytes(run)) {}
 
   /// Puts the step with its formats into `chosen`, and what grouping made of it
   /// into `grouped`, if it was grouped.

@@ -30,6 +30,9 @@ ExitCode chooseFormats(mlir::ModuleOp step, StageRun &run,
 /// How operations are put into groups, but for what is done to loops.
 fusion::FusionOptions groupingOptions(const StageRun &run);
 
+/// Whether 16 bits are for memory alone: products of them are not quicker.
+bool weighsBytes(const StageRun &run);
+
 /// What follows the pipelines of groupingOptions. Not where formats are chosen:
 /// there a kernel says what each of its readers wants.
 ExitCode finishGroups(mlir::ModuleOp on, const StageRun &run);

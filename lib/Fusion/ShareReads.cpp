@@ -14,6 +14,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Cost/GroupCost.h"
+#include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/JoinGroups.h"
@@ -75,22 +76,29 @@ bool isReadLast(Value value, Operation *end,
   });
 }
 
+/// What a value takes in memory, or would without the compiler's formats.
+int64_t bytesOf(Value value, bool narrowAsF32) {
+  const int64_t bytes = storedBytes(value.getType());
+  const bool isNarrow = getElementTypeOrSelf(value).isBF16();
+  return narrowAsF32 && isNarrow ? 2 * bytes : bytes;
+}
+
 /// Whether a kernel that was made of two, the second of which stands behind it,
 /// reads values for the last time that are together as large as what it
 /// computes. What waits for it is to run behind it.
 bool leavesNoMore(step::GroupOp joined, step::GroupOp second,
-                  ArrayRef<Operation *> waiting) {
+                  ArrayRef<Operation *> waiting, bool narrowAsF32) {
   llvm::SmallPtrSet<Operation *, 8> behind(waiting.begin(), waiting.end());
   int64_t more = 0;
   for (Value result : joined.getOutputs())
-    more += storedBytes(result.getType());
+    more += bytesOf(result, narrowAsF32);
   llvm::SmallDenseSet<Value, 8> seen;
   for (Value input : joined.getInputs()) {
     Value source = viewed(input);
     Operation *producer = source.getDefiningOp();
     if (producer && producer->getBlock() == joined->getBlock() &&
         seen.insert(source).second && isReadLast(source, second, behind))
-      more -= storedBytes(source.getType());
+      more -= bytesOf(source, narrowAsF32);
   }
   return more <= 0;
 }
@@ -136,11 +144,19 @@ private:
         waiting ? joinGroups(first, second, /*keepsFirst=*/true) : nullptr;
     if (!joined)
       return nullptr;
-    const double together = cost::costOf(joined, machine).seconds,
-                 apart = cost::costOf(first, machine).seconds +
-                         cost::costOf(second, machine).seconds;
+    // Two kernels find no more in caches than one that reads what both read.
+    const cost::Roofline one = cost::rooflineOf(joined, machine);
+    const target::Rate &bandwidth = cost::bandwidthOf(one.bytes, machine);
+    auto secondsOf = [&](const cost::Roofline &kernel) {
+      const double memory =
+          kernel.bytes / bandwidth.of(kernel.cores, machine.cores);
+      return std::max(kernel.compute, memory) + kernel.start;
+    };
+    const double together = secondsOf(one),
+                 apart = secondsOf(cost::rooflineOf(first, machine)) +
+                         secondsOf(cost::rooflineOf(second, machine));
     if (together >= apart ||
-        (keepMemory && !leavesNoMore(joined, second, *waiting))) {
+        (keepMemory && !leavesNoMore(joined, second, *waiting, narrowAsF32))) {
       joined.erase();
       return nullptr;
     }

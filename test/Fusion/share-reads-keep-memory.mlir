@@ -1,5 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --fusion-share-reads=keep-memory --verify-grouped-form | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --fusion-share-reads --verify-grouped-form | FileCheck %s --check-prefix=ANY
+// RUN: tenon-opt %s --split-input-file --fusion-share-reads="keep-memory narrow-as-f32" --verify-grouped-form | FileCheck %s --check-prefix=NARROW
 
 // Both results may lie where the two values lay, one of which is seen through a
 // reshape.
@@ -94,4 +95,46 @@ func.func @waits(%x: tensor<64x256xf32>) -> (tensor<256xf32>, tensor<64x256xf32>
     step.yield %1 : tensor<64x256xf32>
   }
   return %s, %d : tensor<256xf32>, tensor<64x256xf32>
+}
+
+// -----
+
+// What formats made a bf16 counts as the f32 that it was, if that is asked for.
+
+// CHECK-LABEL: func.func @narrow
+// CHECK-COUNT-4: step.group
+// ANY-LABEL: func.func @narrow
+// ANY-COUNT-2: step.group
+// ANY-NOT: step.group
+// NARROW-LABEL: func.func @given
+// NARROW-COUNT-2: step.group
+// NARROW-LABEL: func.func @narrow
+// NARROW-COUNT-3: step.group
+// NARROW-NOT: step.group
+func.func @narrow(%x: tensor<64x256xf32>) -> (tensor<64x256xf32>, tensor<64x256xf32>) {
+  %h = step.group elementwise(%x) : (tensor<64x256xf32>) -> tensor<64x256xbf16> {
+  ^bb0(%a: tensor<64x256xf32>):
+    %0 = stablehlo.tanh %a : tensor<64x256xf32>
+    %1 = stablehlo.convert %0 {step.cast} : (tensor<64x256xf32>) -> tensor<64x256xbf16>
+    step.yield %1 : tensor<64x256xbf16>
+  }
+  %dy = step.group elementwise(%x) : (tensor<64x256xf32>) -> tensor<64x256xf32> {
+  ^bb0(%a: tensor<64x256xf32>):
+    %0 = stablehlo.negate %a : tensor<64x256xf32>
+    step.yield %0 : tensor<64x256xf32>
+  }
+  %g = step.group elementwise(%h) : (tensor<64x256xbf16>) -> tensor<64x256xf32> {
+  ^bb0(%a: tensor<64x256xbf16>):
+    %0 = stablehlo.convert %a {step.cast} : (tensor<64x256xbf16>) -> tensor<64x256xf32>
+    %1 = stablehlo.tanh %0 : tensor<64x256xf32>
+    step.yield %1 : tensor<64x256xf32>
+  }
+  %d = step.group elementwise(%dy, %h) : (tensor<64x256xf32>, tensor<64x256xbf16>) -> tensor<64x256xf32> {
+  ^bb0(%a: tensor<64x256xf32>, %b: tensor<64x256xbf16>):
+    %0 = stablehlo.convert %b {step.cast} : (tensor<64x256xbf16>) -> tensor<64x256xf32>
+    %1 = stablehlo.tanh %0 : tensor<64x256xf32>
+    %2 = stablehlo.multiply %a, %1 : tensor<64x256xf32>
+    step.yield %2 : tensor<64x256xf32>
+  }
+  return %g, %d : tensor<64x256xf32>, tensor<64x256xf32>
 }

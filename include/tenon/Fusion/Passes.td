@@ -1007,7 +1007,10 @@ def ShareReadsPass : Pass<"fusion-share-reads", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"keepMemory", "keep-memory", "bool", "false",
-           "only where no more is in memory behind the kernel than before">];
+           "only where no more is in memory behind the kernel than before">,
+    Option<"narrowAsF32", "narrow-as-f32", "bool", "false",
+           "with keep-memory: a bf16 counts as the f32 that it was, so that kernels are "
+           "merged as in f32">];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
 }
 
