@@ -147,6 +147,13 @@ bool fusion::addEpilogue(libraries::Description &call,
     whyNot = "the product is rounded before the bias is added";
     return false;
   }
+  if (auto *onGpu = std::get_if<libraries::GpuMatmulDescription>(&call);
+      onGpu && addition.rounding &&
+      onGpu->addend != libraries::Addend::none) {
+    whyNot = "the other value that is added is not of the type that the sum is "
+             "rounded to";
+    return false;
+  }
   if (!addsPerColumn(matmul, addition)) {
     whyNot = "the bias is not one value per column of the product as it lies "
              "in memory";
@@ -243,23 +250,38 @@ bool isProductOf(const LibraryCandidate &candidate, Value value) {
   return value == candidate.operations.back()->getResult(0);
 }
 
+/// The addition that is `value` of something of the product's shape to it.
+std::optional<BiasAddition> addendOf(const LibraryCandidate &candidate,
+                                     Value value) {
+  auto add = value.getDefiningOp<stablehlo::AddOp>();
+  if (!add)
+    return std::nullopt;
+  for (Value term : {add.getLhs(), add.getRhs()})
+    if (isProductOf(candidate, term))
+      return fusion::addendAddition(value, term);
+  return std::nullopt;
+}
+
 /// Makes what is added to a matrix product part of its call; false,
 /// with the reason, if `yielded` is something else.
 bool takeEpilogue(LibraryCandidate &candidate, Value yielded,
                   std::string &whyNot) {
-  auto isProduct = [&](Value value) { return isProductOf(candidate, value); };
-  auto addition = fusion::biasAddition(yielded);
-  if (auto add = yielded.getDefiningOp<stablehlo::AddOp>(); add && !addition)
-    addition = fusion::addendAddition(
-        yielded, isProduct(add.getLhs()) ? add.getLhs() : add.getRhs());
+  const auto bias = fusion::biasAddition(yielded);
+  Value sum = bias ? bias->product : yielded;
+  const auto addend = addendOf(candidate, sum);
+  if (addend)
+    sum = addend->product;
   std::string why;
-  if (!matmulOf(candidate.description) || !addition ||
-      !isProduct(addition->product) ||
-      !addEpilogue(candidate.description, *addition, why)) {
-    whyNot = "it does not end with the product, or with a bias added to it";
+  if (!matmulOf(candidate.description) || (!bias && !addend) ||
+      !isProductOf(candidate, sum) ||
+      (addend && !addEpilogue(candidate.description, *addend, why)) ||
+      (bias && !addEpilogue(candidate.description, *bias, why))) {
+    whyNot = "it does not end with the product, or with what is added to it";
     return false;
   }
-  candidate.operands.push_back(addition->bias);
+  for (const auto &addition : {addend, bias})
+    if (addition)
+      candidate.operands.push_back(addition->bias);
   return true;
 }
 

@@ -94,6 +94,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
          /*choose=*/!options.callAllLibraries && !options.forGpus,
          options.allowTf32},
         options.machine));
+    if (options.merge && options.forGpus)
+      functions.addPass(createAddResidualsPass(options.machine));
   }
   functions.addPass(createFormAttentionGroupsPass());
   functions.addPass(

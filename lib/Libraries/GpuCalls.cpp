@@ -310,7 +310,8 @@ cublasStatus_t GpuProduct::enqueue(const GpuOperands &operands,
 // A call
 //===----------------------------------------------------------------------===//
 
-/// result[i, j] = 1 * bias[j], rounded to nothing: each row is the bias.
+/// result[i, j] = 1 * bias[j] + addend[i, j], rounded to nothing: without an
+/// addend each row is the bias.
 static GpuMatmulDescription rowsOfBias(const GpuMatmulDescription &d) {
   GpuMatmulDescription ones = d;
   ones.k = 1;
@@ -321,7 +322,6 @@ static GpuMatmulDescription rowsOfBias(const GpuMatmulDescription &d) {
   for (MatmulDescription::BatchDimension &dimension : ones.batch)
     dimension.lhsStride = dimension.rhsStride = 0;
   ones.factors = Factors::exact;
-  ones.addend = Addend::none;
   ones.epilogue = Epilogue::none;
   return ones;
 }
@@ -376,10 +376,10 @@ cublasStatus_t GpuCall::addProducts(const GpuMatmulDescription &whole,
   if (status == CUBLAS_STATUS_SUCCESS)
     return status;
   GpuMatmulDescription rest = whole;
-  if (whole.addend == Addend::none && whole.epilogue == Epilogue::bias &&
+  if (whole.epilogue == Epilogue::bias &&
       whole.activation == Activation::none) {
     // The arithmetic is the same: a one times a bias is the bias, and is added
-    // to the finished sum.
+    // to the finished sum. An addend is added to the bias before.
     rest.epilogue = Epilogue::none;
     rest.addend = Addend::inPlace;
     addApart(rowsOfBias(whole), rest);

@@ -62,7 +62,13 @@ def calls(text: str) -> dict[str, int]:
         for word in ACTIVATIONS:
             if f'activation = "{word}"' in description:
                 found[word] = found.get(word, 0) + made
-        for word, part in (("bias", 'epilogue = "bias"'), ("sums", 'sums = "rhs"'), ("sums", 'sums = "lhs"')):
+        for word, part in (
+            ("addend", 'addend = "operand"'),
+            ("addend", 'addend = "in_place"'),
+            ("bias", 'epilogue = "bias"'),
+            ("sums", 'sums = "rhs"'),
+            ("sums", 'sums = "lhs"'),
+        ):
             if part in description:
                 found[word] = found.get(word, 0) + made
     return found
@@ -112,6 +118,41 @@ def test_forgetful_algorithm(layer: tuple[Path, Path], tmp_path: Path, monkeypat
     plain = outputs(file, inputs, tmp_path)
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "dropped")
     same_bits(plain, outputs(file, inputs, tmp_path))
+
+
+def residual(parameters: dict[str, jax.Array], x: jax.Array) -> tuple[dict[str, jax.Array], jax.Array]:
+    """A block that adds to what it reads, and a sum of rows of that, which are read as well."""
+    y = x + (jnp.tanh(x @ parameters["v"]) @ parameters["w"] + parameters["b"])
+    row = jnp.mean(y * jax.lax.rsqrt(jnp.mean(jnp.square(y), -1, keepdims=True)), 0)
+    return {"b": row, "v": parameters["v"], "w": parameters["w"]}, y
+
+
+def test_residuals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call adds to what is kept in f32, as exactly as kernels do, whatever the library declines.
+
+    That is so where multiplying takes longer than reading: on GPUs of this architecture with the smallest matrices.
+    """
+    random = np.random.default_rng(5)
+    normal = lambda scale, *shape: np.asarray(scale * random.normal(size=shape), np.float32)  # noqa: E731
+    parameters: Any = {"b": normal(0.5, 192), "v": normal(0.1, 192, 256), "w": normal(0.05, 256, 192)}
+    x = normal(1, 192, 192)
+    text, inputs = tmp_path / "step.mlir", tmp_path / "inputs.safetensors"
+    text.write_text(text_of(residual, parameters, x))
+    save_file({f"arg{i}": v for i, v in enumerate(jax.tree.leaves((parameters, x)))}, inputs)
+    options = ("--target=sm_86", *narrow(tmp_path))
+    found = calls(compiled(text, *options, "--compile-to=lower").output.read_text())
+    assert found["addend"] == 1 and found["bias"] == 1, found
+    file = compiled(text, *options).output
+    succeed("verify", file)
+    exact = outputs(compiled(text).output, inputs, tmp_path)
+    plain = distance(outputs(compiled(text, *options, "--no-libraries").output, inputs, tmp_path), exact)
+    assert plain > 1e-5
+    result = {}
+    for refuse in ("0", "all"):
+        monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", refuse)
+        result[refuse] = outputs(file, inputs, tmp_path)
+        assert distance(result[refuse], exact) < 1.2 * plain, refuse
+    assert distance(result["0"], result["all"]) > 0  # it did decline
 
 
 @pytest.mark.parametrize(

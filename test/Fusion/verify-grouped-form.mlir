@@ -185,7 +185,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 // -----
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
-  // expected-error@+1 {{no library call computes this group: it does not end with the product, or with a bias added to it}}
+  // expected-error@+1 {{no library call computes this group: it does not end with the product, or with what is added to it}}
   %0 = step.group library(%x, %w) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>

@@ -49,6 +49,10 @@ createFormLibraryGroupsPass(FormLibraryGroupsPassOptions options,
 
 /// As above.
 std::unique_ptr<mlir::Pass>
+createAddResidualsPass(const target::Target &machine);
+
+/// As above.
+std::unique_ptr<mlir::Pass>
 createFuseEpiloguesPass(FuseEpiloguesPassOptions options,
                         const target::Target &machine);
 

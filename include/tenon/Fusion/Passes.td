@@ -1054,6 +1054,63 @@ def RegroupCopiesPass : Pass<"fusion-regroup-copies", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
 }
 
+def AddResidualsPass : Pass<"fusion-add-residuals", "::mlir::func::FuncOp"> {
+  let summary = "let a GPU's library add to a residual stream";
+  let description = [{
+    A product of 16 bits that is added, with a bias or without, to a value of
+    f32 which it was computed from becomes a call that adds: it writes the sum
+    in f32, and what it adds is not rounded before. That is done where the
+    compiler chose to round the product, where several read the sum, and where
+    it is predicted to take less time than reading the product and the old value
+    in the kernels that read the sum. Runs behind
+    `fusion-form-library-groups`. The sum is of the product, the old value and
+    the bias, in this order.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<4096x1024xf32>, %w: tensor<1024x1024xbf16>, %b: tensor<1024xf32>) -> (tensor<4096x1024xf32>, tensor<4096x1024xf32>) {
+      %n = stablehlo.convert %x {step.cast} : (tensor<4096x1024xf32>) -> tensor<4096x1024xbf16>
+      %p = step.group library(%n, %w) attributes {exec.library = {
+          accumulate = "f32", activation = "none", addend = "none", batch = [], call = "gpu_matmul", epilogue = "none", factors = "exact",
+          k = 1024 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 1024 : i64, m = 4096 : i64, n = 1024 : i64, result = "bf16",
+          result_stride_m = 1024 : i64, result_stride_n = 1 : i64, rhs = "bf16", rhs_stride_k = 1024 : i64, rhs_stride_n = 1 : i64,
+          sums = "none"
+        }} : (tensor<4096x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<4096x1024xbf16> {
+      ^bb0(%l: tensor<4096x1024xbf16>, %r: tensor<1024x1024xbf16>):
+        %0 = stablehlo.dot_general %l, %r, contracting_dims = [1] x [0] : (tensor<4096x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<4096x1024xbf16>
+        step.yield %0 : tensor<4096x1024xbf16>
+      }
+      %q = stablehlo.convert %p {step.cast} : (tensor<4096x1024xbf16>) -> tensor<4096x1024xf32>
+      %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<1024xf32>) -> tensor<4096x1024xf32>
+      %d = stablehlo.add %q, %c : tensor<4096x1024xf32>
+      %s = stablehlo.add %x, %d : tensor<4096x1024xf32>
+      %t = stablehlo.tanh %s : tensor<4096x1024xf32>
+      return %s, %t : tensor<4096x1024xf32>, tensor<4096x1024xf32>
+    }
+    // after
+    func.func @main(%x: tensor<4096x1024xf32>, %w: tensor<1024x1024xbf16>, %b: tensor<1024xf32>) -> (tensor<4096x1024xf32>, tensor<4096x1024xf32>) {
+      %n = stablehlo.convert %x {step.cast} : (tensor<4096x1024xf32>) -> tensor<4096x1024xbf16>
+      %s = step.group library(%n, %w, %x, %b) attributes {exec.library = {
+          accumulate = "f32", activation = "none", addend = "operand", batch = [], call = "gpu_matmul", epilogue = "bias", factors = "exact",
+          k = 1024 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 1024 : i64, m = 4096 : i64, n = 1024 : i64, result = "f32",
+          result_stride_m = 1024 : i64, result_stride_n = 1 : i64, rhs = "bf16", rhs_stride_k = 1024 : i64, rhs_stride_n = 1 : i64,
+          sums = "none"
+        }} : (tensor<4096x1024xbf16>, tensor<1024x1024xbf16>, tensor<4096x1024xf32>, tensor<1024xf32>) -> tensor<4096x1024xf32> {
+      ^bb0(%l: tensor<4096x1024xbf16>, %r: tensor<1024x1024xbf16>, %a: tensor<4096x1024xf32>, %c: tensor<1024xf32>):
+        %0 = stablehlo.dot_general %l, %r, contracting_dims = [1] x [0] : (tensor<4096x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<4096x1024xf32>
+        %1 = stablehlo.add %0, %a : tensor<4096x1024xf32>
+        %2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<1024xf32>) -> tensor<4096x1024xf32>
+        %3 = stablehlo.add %1, %2 : tensor<4096x1024xf32>
+        step.yield %3 : tensor<4096x1024xf32>
+      }
+      %t = stablehlo.tanh %s : tensor<4096x1024xf32>
+      return %s, %t : tensor<4096x1024xf32>, tensor<4096x1024xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
+}
+
 def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
   let summary = "let the library add a bias";
   let description = [{
