@@ -150,6 +150,10 @@ private:
   /// Whether the value is in memory after the peak whatever is chosen.
   bool isThereAnyway(Value value) const;
   void collectCrossing();
+  /// Index maps, such as gathers, that kernels behind the peak with sums along
+  /// rows or columns would need computed again. No such kernel holds one, so a
+  /// kernel of its own would write what the other reads.
+  llvm::DenseSet<Operation *> mapsOfSums() const;
   /// Operations whose result is read from more than `most` times its bytes if
   /// it is computed again.
   llvm::DenseSet<Operation *> readingMoreThan(int64_t most) const;
@@ -206,6 +210,7 @@ private:
   llvm::DenseSet<Value> leaving;        // what the terminator reads
   llvm::SetVector<Value> crossing;      // computed before, read after the peak
   llvm::DenseSet<Value> copied;         // computed again rather than kept
+  llvm::DenseSet<Operation *> fixed;    // never computed again
   std::optional<double> secondsOfCalls; // the same for every choice
 };
 
@@ -264,6 +269,25 @@ void PeakCut::collectCrossing() {
           crossing.insert(result);
 }
 
+llvm::DenseSet<Operation *> PeakCut::mapsOfSums() const {
+  llvm::DenseSet<Operation *> found, seen;
+  SmallVector<Value> left;
+  for (unsigned position = peak + 1; position < parts.size(); ++position)
+    if (llvm::any_of(graph.members(order[position]),
+                     llvm::IsaPred<stablehlo::ReduceOp>))
+      llvm::append_range(left, parts[position].reads);
+  while (!left.empty()) {
+    Operation *writer = left.pop_back_val().getDefiningOp();
+    if (!writer || writer->getBlock() != &block || !recomputePrice(writer) ||
+        !seen.insert(writer).second)
+      continue;
+    if (classify(writer) == OperationClass::indexMap && !isFreeToClone(writer))
+      found.insert(writer);
+    llvm::append_range(left, writer->getOperands());
+  }
+  return found;
+}
+
 llvm::DenseSet<Operation *> PeakCut::readingMoreThan(int64_t most) const {
   llvm::DenseSet<Operation *> found;
   // What is read to compute a value again; of one that is kept, itself.
@@ -311,7 +335,8 @@ PeakCut::choose(const llvm::DenseSet<Operation *> &kept) {
        [&](Value value) { return isThereAnyway(value); },
        [](Value value) { return storedBytes(value.getType()); },
        [&](Operation *op) {
-         return kept.contains(op) ? std::nullopt : recomputePrice(op);
+         return kept.contains(op) || fixed.contains(op) ? std::nullopt
+                                                        : recomputePrice(op);
        }});
   if (!choice)
     return std::nullopt;
@@ -514,11 +539,13 @@ void PeakCut::explain(int64_t saved, const Seconds &seconds, bool done) const {
 
 int64_t PeakCut::run(RecomputedOperations &recomputed) {
   collectCrossing();
+  const bool onGpu = machine.isGpu();
+  if (onGpu)
+    fixed = mapsOfSums();
   std::optional<Candidate> best = choose({});
   if (!best)
     return 0;
   const llvm::DenseSet<Value> whole = best->choice.copied;
-  const bool onGpu = machine.isGpu();
   if (best->seconds.areNextToNothing())
     for (int64_t most : onGpu ? ArrayRef(mostReadOnGpus) : ArrayRef(mostRead))
       if (std::optional<Candidate> other = choose(readingMoreThan(most));
