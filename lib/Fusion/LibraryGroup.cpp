@@ -148,8 +148,7 @@ bool fusion::addEpilogue(libraries::Description &call,
     return false;
   }
   if (auto *onGpu = std::get_if<libraries::GpuMatmulDescription>(&call);
-      onGpu && addition.rounding &&
-      onGpu->addend != libraries::Addend::none) {
+      onGpu && addition.rounding && onGpu->addend != libraries::Addend::none) {
     whyNot = "the other value that is added is not of the type that the sum is "
              "rounded to";
     return false;
