@@ -3,8 +3,9 @@
 
 Each step (test/EndToEnd/models, small sizes) is compiled for each architecture, precision and memory budget and runs two
 steps. The error of a tensor is |x - x64| / |x64| in the Euclidean norm, where x64 is what the same text gives in float64.
-It is divided by the error of the step compiled for the processor in the same precision, or by the floor of the precision
-if that is larger. A run passes if the median of its ratios is at most 2 and none is above 8.
+It is divided by the error of the step compiled for the processor with the same number formats, or by the floor of the
+precision if that is larger. A run passes if the median of its ratios is at most 2 and none is above 8. If one is, the largest
+errors of further runs of the processor count, from start values that are at most a rounding off.
 
 Outcomes go to a file of JSON lines as they come, and a run that is there is not repeated.
 
@@ -24,10 +25,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from models_in_float64 import ExportedModel, Judged, Record, Refused, commit, parsed, parser_of, succeed, tool, words
+from models_in_float64 import MOST, ExportedModel, Judged, Record, Refused, commit, parsed, parser_of, succeed, tool, words
 
 # What an error of the processor counts at least: its sums may be lucky, those of a GPU are in another order.
 FLOORS = {"f32": 1e-6, "bf16": 4e-3, "f16": 4e-3}
+# Half of what the numbers of a format are apart, relative to them, and how many runs start with values that are as far off.
+UNITS = {"f32": 2**-25, "bf16": 2**-9, "f16": 2**-12}
+SHAKEN = 32
 STEPS = 2
 ARCHITECTURES, BUDGETS = ("sm_80", "sm_90", "sm_120"), ("none", "M", "0.2", "0.6")
 
@@ -58,16 +62,50 @@ class Model(ExportedModel):
         super().__init__(name, folder, build, STEPS, batch=8 if name == "03_resnet18" else None)
 
     @functools.cache  # noqa: B019
-    def processor_errors(self, precision: str) -> dict[str, float]:
-        """The errors of the step compiled for the processor, without a budget."""
-        program = self.folder / f"{self.name}.{precision}.cpu.tenon"
-        succeed(self.build, "compile", self.text, "-o", program, f"--precision={precision}")
-        return self.errors(self.values(program))[0]
+    def on_processor(self, precision: str, architecture: str) -> Path:
+        """The step for the processor, without a budget, with the formats that are chosen for the GPU.
+
+        Formats are chosen by predicted time. A processor that would choose f32 says nothing of errors in 16 bits.
+        """
+        program = self.folder / f"{self.name}.{precision}.{architecture}.cpu.tenon"
+        if precision == "f32":
+            succeed(self.build, "compile", self.text, "-o", program)
+            return program
+        source = program.with_suffix(".mlir")
+        options = [f"--target={architecture}", f"--precision={precision}", "--compile-to=precision"]
+        succeed(self.build, "compile", self.text, "-o", source, *options)
+        # Without what it was written for it is a text for any target.
+        source.write_text(re.sub(r', step\.options = \{(?:"[^"]*"|[^"}])*\}', "", source.read_text()))
+        succeed(self.build, "compile", source, "-o", program, "--compile-from=precision")
+        return program
+
+    @functools.cache  # noqa: B019
+    def processor_errors(self, precision: str, architecture: str) -> dict[str, float]:
+        """The errors of that."""
+        return self.errors(self.values(self.on_processor(precision, architecture)))[0]
+
+    @functools.cache  # noqa: B019
+    def most_errors(self, precision: str, architecture: str) -> dict[str, float]:
+        """The largest of each tensor, of runs of that from start values that are a rounding off, too.
+
+        One run may be lucky where a tensor hangs on a sign. Behind Adam's first steps a bias that began at zero does: a number of it
+        whose gradient is next to nothing is a whole step up or down. What Adam knows of gradients shows whether these are right.
+        """
+        largest = dict(self.processor_errors(precision, architecture))
+        for seed in range(SHAKEN):
+            inputs, added = self.shaken(UNITS[precision], seed)
+            values = self.values(self.on_processor(precision, architecture), inputs=inputs)
+            # What was added to the state is still there behind updates, and no error.
+            values = [x - shift if shift.any() else x for x, shift in zip(values, added, strict=True)]
+            for name, error in self.errors(values)[0].items():
+                largest[name] = max(largest[name], error)
+        return largest
 
     @functools.cache  # noqa: B019
     def sizes(self, precision: str, architecture: str) -> tuple[int, int]:
         """The smallest budget that was planned, and the bytes without one."""
-        command = ("compile", self.text, "-o", os.devnull, f"--target={architecture}", f"--precision={precision}", "--memory-budget=1KiB")
+        options = (f"--target={architecture}", f"--precision={precision}", "--no-cubins")
+        command = ("compile", self.text, "-o", os.devnull, *options, "--memory-budget=1KiB")
         said = tool(self.build, *command).stderr
         found = re.search(r"smallest budget that was planned is (\d+) bytes", said)
         if not found:
@@ -80,7 +118,8 @@ class Model(ExportedModel):
     def program(self, precision: str, architecture: str, budget: str, size: int | None) -> Path:
         """The compiled step."""
         path = self.folder / f"{self.name}.{precision}.{architecture}.{budget}.tenon"
-        options = [f"--target={architecture}", f"--precision={precision}", *([f"--memory-budget={size}"] if size else [])]
+        # The emulated driver takes PTX; that it can be assembled is tested elsewhere.
+        options = [f"--target={architecture}", "--no-cubins", f"--precision={precision}", *([f"--memory-budget={size}"] if size else [])]
         report = path.with_suffix(".report.json")
         succeed(self.build, "compile", self.text, "-o", path, "--report", report, *options)
         if precision == "f16":
@@ -110,7 +149,10 @@ def judge(model: Model, precision: str, architecture: str, budget: str, commit: 
         driver = model.build / "lib/libtenon-emulated-cuda.so"
         values = model.values(program, f"--cuda-driver={driver}", TENON_EMULATED_CUDA_SM=architecture.removeprefix("sm_"))
         errors, outcome.differing = model.errors(values)
-        outcome.compare(errors, model.processor_errors(precision), FLOORS[precision])
+        expected = model.processor_errors(precision, architecture)
+        outcome.compare(errors, expected, FLOORS[precision])
+        if outcome.largest > MOST:
+            outcome.compare(errors, expected, FLOORS[precision], model.most_errors(precision, architecture))
     return outcome
 
 
