@@ -24,7 +24,7 @@
 namespace tenon::format {
 
 /// The version this code writes and the only one it reads.
-inline constexpr uint32_t formatVersion = 3;
+inline constexpr uint32_t formatVersion = 4;
 
 /// What a segment holds.
 enum class SegmentKind : uint8_t {
