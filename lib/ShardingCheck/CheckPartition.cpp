@@ -177,10 +177,18 @@ Operation *PartitionChecker::firstLost(Value value) {
 
 std::function<bool(Value)> PartitionChecker::isKnown() {
   return [this](Value value) {
+    // A mask says nothing of what it masks, nor do rows of what is sent.
+    for (;;) {
+      if (auto mask = masks.find(value); mask != masks.end())
+        value = mask->second.from;
+      else if (auto rows = sentRows.find(value); rows != sentRows.end())
+        value = rows->second.from;
+      else
+        break;
+    }
     auto found = known.find(value);
     return (found != known.end() && !found->second.empty()) ||
-           numbers.contains(value) || masks.contains(value) ||
-           joined.contains(value) || sentRows.contains(value) || splatOf(value);
+           numbers.contains(value) || joined.contains(value) || splatOf(value);
   };
 }
 

@@ -13,24 +13,31 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::shardingcheck;
 
+bool PartitionChecker::movesOnly(Operation *op) {
+  return isa<stablehlo::AllGatherOp, stablehlo::AllToAllOp,
+             stablehlo::CollectivePermuteOp>(op) &&
+         op->getNumOperands() == 1;
+}
+
+std::optional<Holding> PartitionChecker::movedBetween(Operation *op,
+                                                      const Holding &held) {
+  if (auto permute = dyn_cast<stablehlo::CollectivePermuteOp>(op))
+    return permuted(held, *sourcesOf(permute));
+  const Groups groups = *groupsOf(op, devices);
+  if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op))
+    return gathered(held, groups, gather.getAllGatherDim());
+  auto exchange = cast<stablehlo::AllToAllOp>(op);
+  return exchanged(held, groups, exchange.getSplitDimension(),
+                   exchange.getConcatDimension());
+}
+
 void PartitionChecker::visitCollective(Operation *op) {
   if (op->getNumOperands() != 1)
     return;
-  if (auto permute = dyn_cast<stablehlo::CollectivePermuteOp>(op)) {
-    auto sources = sourcesOf(permute);
+  if (movesOnly(op))
     return addMoved(
-        op, [&](const Holding &held) { return permuted(held, *sources); });
-  }
+        op, [&](const Holding &held) { return movedBetween(op, held); });
   const Groups groups = *groupsOf(op, devices);
-  if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op))
-    return addMoved(op, [&](const Holding &held) {
-      return gathered(held, groups, gather.getAllGatherDim());
-    });
-  if (auto exchange = dyn_cast<stablehlo::AllToAllOp>(op))
-    return addMoved(op, [&](const Holding &held) {
-      return exchanged(held, groups, exchange.getSplitDimension(),
-                       exchange.getConcatDimension());
-    });
   auto combine = combineOf(op->getRegion(0));
   auto scatter = dyn_cast<stablehlo::ReduceScatterOp>(op);
   if (combine)

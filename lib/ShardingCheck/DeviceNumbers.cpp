@@ -45,12 +45,12 @@ void PartitionChecker::visitNumbers(Operation *op) {
     }
     if (inputs.empty())
       return;
-    if (isView(op) || isa<stablehlo::DynamicSliceOp>(op)) {
+    if (isView(op) || isa<stablehlo::DynamicSliceOp>(op) || movesOnly(op)) {
       // There is no outside among all numbers.
       Holding held = *inputs[0];
-      auto result = moved(op, held);
-      if (result)
-        setNumber(op->getResult(0), std::move(*result));
+      auto moves = movesOnly(op) ? movedBetween(op, held) : moved(op, held);
+      if (moves)
+        setNumber(result, std::move(*moves));
       return;
     }
     if (isa<stablehlo::ConvertOp>(op)) {

@@ -268,6 +268,10 @@ private:
 
   // CollectiveHoldings.cpp
 
+  /// A collective that brings elements to other devices and combines none.
+  static bool movesOnly(mlir::Operation *op);
+  /// What the devices have behind such a collective.
+  std::optional<Holding> movedBetween(mlir::Operation *op, const Holding &held);
   void visitCollective(mlir::Operation *op);
   /// A sum may be written as an exchange of rows, their sum in the order of the
   /// members, and a gathering of the sums.
