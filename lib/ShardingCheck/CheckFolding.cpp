@@ -490,7 +490,7 @@ std::optional<Term> FoldingChecker::combined(Program &program, Operation *op,
   const bool isMarked = op->hasAttr(step::sumsByTreeAttrName);
   if (isMarked && floating && floating.getWidth() < 32)
     return refuse("adds 16-bit floats by a tree");
-  if (isFree || isMarked || (!program.isOfRanks && isAlong)) {
+  if (isMarked || (isAlong && (isFree || !program.isOfRanks))) {
     if (!llvm::has_single_bit(group.size()))
       return refuse("has no binary tree of its " + Twine(group.size()) +
                     " members");
