@@ -35,6 +35,8 @@ import steps
 from safetensors.numpy import load_file, save_file
 
 MOST_MEDIAN, MOST = 2, 8
+# By which part a format rounds a number at most; of f32, in which arguments are, how far its neighbours are.
+ROUNDING = {"bf16": 2.0**-8, "f16": 2.0**-11, "f32": 2.0**-23}
 # Two of the generator's steps have a mesh of their own.
 NAMES = [name for name in steps.BUILD if name[:2] not in ("15", "16")]
 
@@ -161,7 +163,31 @@ class ExportedModel:
         command = ("run", program, f"--inputs={inputs or self.inputs}", f"--steps={self.count}", f"--outputs={path}", *options)
         succeed(self.build, *command, **variables)
         results = load_file(path)
+        # Those of all runs would be gigabytes.
+        path.unlink()
         return [results[f"result{i}"] for i in range(len(self.state) + 1)]
+
+    @functools.cached_property
+    def rounding(self) -> float:
+        """By which part of a number the narrowest format in the step rounds."""
+        text = (self.folder / f"{self.name}.mlir").read_text()
+        return next((unit for name, unit in ROUNDING.items() if re.search(rf"[x<]{name}>", text)), ROUNDING["f32"])
+
+    def nearby_values(self, program: Path, seed: int) -> list[np.ndarray]:
+        """The same where each number that the step starts from is moved by one rounding, up or down or not at all."""
+        drawn = np.random.default_rng(seed)
+        inputs = self.inputs
+        moved = {}
+        for name, x in load_file(inputs).items():
+            factor = 1 + self.rounding * drawn.integers(-1, 2, x.shape)
+            moved[name] = np.asarray(x * factor, x.dtype) if np.issubdtype(x.dtype, np.floating) else x
+        self.inputs = program.with_suffix(".nearby.safetensors")
+        save_file(moved, self.inputs)
+        try:
+            return self.values(program)
+        finally:
+            self.inputs.unlink()
+            self.inputs = inputs
 
     def errors(self, values: list[np.ndarray]) -> tuple[dict[str, float], list[str]]:
         """The error of each tensor of numbers, and the others that are not equal."""
@@ -190,8 +216,17 @@ class Record:
         """Writes and prints an outcome."""
         self.known[outcome.key] = outcome
         with self.path.open("a") as file:
-            file.write(json.dumps(asdict(outcome)) + "\n")
+            file.write(self.line(outcome))
         print(outcome.said, flush=True)
+
+    def rewrite(self) -> None:
+        """Leaves one line per key, in their order."""
+        self.path.write_text("".join(self.line(self.known[key]) for key in sorted(self.known)))
+
+    @staticmethod
+    def line(outcome: Judged) -> str:
+        """An outcome as text, without what says nothing."""
+        return json.dumps({name: value for name, value in asdict(outcome).items() if value or name == "commit"}) + "\n"
 
 
 def commit() -> str:

@@ -42,8 +42,18 @@ def test_record(tmp_path: Path) -> None:
     record.add(sharded_models.Outcome("01_mlp", "8", "data=2", "random 1", commit="a", why="refused"))
     assert not any(outcome.passes for outcome in record.known.values())
     record.add(sharded_models.Outcome(*key, commit="b", median=1.0, largest=8.0, tensor="w", collectives={"all_reduce": 7}))
+    near = sharded_models.Outcome("01_mlp", "8", "data=4", "batch", commit="b", median=1.0, largest=7.0, nearby_largest=1.0)
+    far = sharded_models.Outcome(
+        "01_mlp", "8", "data=8", "batch", commit="b", median=2.5, largest=7.0, nearby_median=2.1, nearby_largest=7.0
+    )
+    assert near.passes and not near.is_near
+    near.largest = 8.5
+    assert not near.passes and near.is_near and not far.passes and not far.is_near
+    record.add(near)
+    record.add(far)
+    record.rewrite()
     known = Record(tmp_path / "outcomes.jsonl", sharded_models.Outcome).known
     assert known == record.known and known[key].passes
     lines = sharded_models.table(list(known.values())).splitlines()
-    assert lines[2].startswith("| `01_mlp` |  | 1 of 1 |  |  |  | 0 of 1 | 68 | 1.00 | 8.00 | data=2, batch, 8 rows: `w` |")
-    assert "1 of 2 runs pass" in lines[-1]
+    assert lines[2].startswith("| `01_mlp` |  | 1 + 1 of 3 |  |  |  | 0 of 1 | 66 | 2.50 | 8.50 | data=4, batch, 8 rows: `` |")
+    assert "1 of 4 runs pass and 1 are near" in lines[-1]
