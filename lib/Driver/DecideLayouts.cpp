@@ -118,11 +118,13 @@ bool driver::choosesLayouts(const CompileOptions &options) {
   return !options.mesh.empty() && wishOf(options).isChosen;
 }
 
-/// Takes `count` devices along the axis of the batch: `data`, or the first.
+/// Takes `count` devices along the axis of the batch: `data`, or the first. It
+/// is apart from others, so that ranks can run several of its devices.
 static ExitCode takeLogicalShards(int64_t count, bool isPerRank,
                                   sharding::Mesh &mesh,
                                   std::optional<LogicalShards> &logical) {
-  sharding::Axis &axis = mesh.axes[mesh.find("data").value_or(0)];
+  const unsigned number = mesh.find("data").value_or(0);
+  sharding::Axis &axis = mesh.axes[number];
   if (!llvm::has_single_bit(uint64_t(count)) || count % axis.size != 0)
     return fail(exitBadUsage,
                 "--logical-shards=" + std::to_string(count) +
@@ -130,8 +132,10 @@ static ExitCode takeLogicalShards(int64_t count, bool isPerRank,
                     std::to_string(axis.size) + " ranks along '" + axis.name +
                     "' divide, so that each has a subtree of the sums");
   logical = LogicalShards{axis.name, axis.size};
-  if (!isPerRank)
+  if (!isPerRank) {
     axis.size = count;
+    mesh.apart = number;
+  }
   if (mesh.devices() > format::mostRanks)
     return fail(exitBadUsage,
                 "--logical-shards=" + std::to_string(count) + " makes a mesh " +

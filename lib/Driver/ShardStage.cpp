@@ -176,42 +176,6 @@ static double secondsOf(ModuleOp module, const sharding::Mesh &mesh,
   return seconds;
 }
 
-/// Says what logical shards take, and what the same ranks would take for shards
-/// of their own.
-static ExitCode reportLogicalShards(ModuleOp whole, ModuleOp folded,
-                                    StageRun &run,
-                                    const DecidedLayouts &decided) {
-  Program plain{OwningOpRef<ModuleOp>(whole.clone())};
-  DecidedLayouts perRank;
-  if (ExitCode code = decideLayouts(
-          plain, run, /*entry=*/"", [](auto &&...) { return true; },
-          /*limit=*/std::nullopt, perRank, /*isPerRank=*/true);
-      code != exitOk)
-    return code;
-  if (failed(sharding::partition(*plain.module, perRank.mesh,
-                                 std::move(perRank.plan))))
-    return run.blame;
-  const target::Target &machine = run.resolved.machine;
-  const double with = secondsOf(folded, perRank.mesh, machine),
-               without = secondsOf(*plain.module, perRank.mesh, machine);
-  const auto &[axis, ranks] = *decided.logical;
-  const int64_t count =
-      decided.mesh.axes[*decided.mesh.find(axis)].size / ranks;
-  run.details["logical_shards"] =
-      llvm::json::Object{{"mesh", decided.mesh.text()},
-                         {"each", count},
-                         {"seconds", with},
-                         {"seconds_without", without}};
-  run.result.shardSummary =
-      llvm::formatv(
-          "shards         {0} along {1}, {2} on each rank: {3:f3} ms "
-          "predicted, {4:f3} ms with one on each rank ({5:f1} % more)",
-          count * ranks, axis, count, with * 1e3, without * 1e3,
-          (with / without - 1) * 100)
-          .str();
-  return exitOk;
-}
-
 static ExitCode expandTrees(ModuleOp module, StageRun &run) {
   return run.runPasses(module, [](OpPassManager &passes) {
     passes.addNestedPass<func::FuncOp>(
@@ -241,10 +205,6 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
         code != exitOk)
       return code;
     ranks.axes[*mesh.find(logical->axis)].size = logical->ranks;
-    if (ExitCode code =
-            reportLogicalShards(*whole, *program.module, run, decided);
-        code != exitOk)
-      return code;
   }
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if ((*program.module)->hasAttr(step::meshAttrName))
@@ -293,6 +253,73 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
              : exitOk;
 }
 
+/// The seconds of a program that is cut, where groups follow by them, which are
+/// handed on: kernels on the rows of a shard take another time per row than
+/// those on all rows of a rank.
+static ExitCode predictGrouped(Program &program, const sharding::Mesh &mesh,
+                               const StageRun &run, double &seconds) {
+  const Stage *group = findForm(run.walk, "group");
+  if (!group) {
+    seconds = secondsOf(*program.module, mesh, run.resolved.machine);
+    return exitOk;
+  }
+  program.ahead = std::make_shared<GroupedAhead>();
+  Program &grouped = program.ahead->program;
+  grouped.module = program.module->clone();
+  StageRun trial = run;
+  trial.details = {};
+  if (ExitCode code = group->run(grouped, trial); code != exitOk)
+    return code;
+  seconds = trial.details.getNumber("predicted_seconds").value_or(0);
+  program.ahead->details = std::move(trial.details);
+  return exitOk;
+}
+
+/// Says what logical shards take, and what the same ranks would take for shards
+/// of their own.
+static ExitCode reportLogicalShards(ModuleOp whole, Program &folded,
+                                    StageRun &run,
+                                    const DecidedLayouts &decided) {
+  Program plain{OwningOpRef<ModuleOp>(whole.clone())};
+  StageRun trial = run;
+  DecidedLayouts perRank;
+  if (ExitCode code = decideLayouts(
+          plain, trial, /*entry=*/"", [](auto &&...) { return true; },
+          /*limit=*/std::nullopt, perRank, /*isPerRank=*/true);
+      code != exitOk)
+    return code;
+  perRank.logical.reset();
+  if (perRank.mesh.devices() == 1)
+    step::dropShardingConstraints(*plain.module);
+  else if (ExitCode code = cutProgram(plain, trial, /*entry=*/"", perRank);
+           code != exitOk)
+    return code;
+  trial.resolved.memoryBudget.reset();
+  double with = 0, without = 0;
+  if (ExitCode code = predictGrouped(plain, perRank.mesh, trial, without);
+      code != exitOk)
+    return code;
+  if (ExitCode code = predictGrouped(folded, perRank.mesh, run, with);
+      code != exitOk)
+    return code;
+  const auto &[axis, ranks] = *decided.logical;
+  const int64_t count =
+      decided.mesh.axes[*decided.mesh.find(axis)].size / ranks;
+  run.details["logical_shards"] =
+      llvm::json::Object{{"mesh", decided.mesh.text()},
+                         {"each", count},
+                         {"seconds", with},
+                         {"seconds_without", without}};
+  run.result.shardSummary =
+      llvm::formatv(
+          "shards         {0} along {1}, {2} on each rank: {3:f3} ms "
+          "predicted, {4:f3} ms with one on each rank ({5:f1} % more)",
+          count * ranks, axis, count, with * 1e3, without * 1e3,
+          (with / without - 1) * 100)
+          .str();
+  return exitOk;
+}
+
 /// On one device nothing lies anywhere else.
 static ExitCode leaveWhole(Program &program, StageRun &run) {
   step::dropShardingConstraints(*program.module);
@@ -318,6 +345,9 @@ static ExitCode shardStep(Program &program, StageRun &run) {
   auto cut = [](Program &of, StageRun &with, DecidedLayouts &decided) {
     return cutProgram(of, with, /*entry=*/"", decided);
   };
+  OwningOpRef<ModuleOp> whole;
+  if (run.options.logicalShards)
+    whole = program.module->clone();
   DecidedLayouts decided;
   ExitCode code = exitOk;
   // Layouts may not depend on how many shards a rank has memory for.
@@ -326,6 +356,8 @@ static ExitCode shardStep(Program &program, StageRun &run) {
     code = chooseWithinBudget(program, run, decide, cut, decided);
   else if (code = decide(program, run, std::nullopt, decided); code == exitOk)
     code = cut(program, run, decided);
+  if (code == exitOk && whole)
+    code = reportLogicalShards(*whole, program, run, decided);
   return code == exitOk ? dumpLayoutProblem(decided, run) : code;
 }
 

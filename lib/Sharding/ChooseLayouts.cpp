@@ -53,25 +53,24 @@ constexpr double nearBound = 0.02;
 
 /// Calls `visit` with every way to put whole axes into lists, at most one list
 /// per axis.
-void forEachAssignment(const Mesh &mesh, size_t lists,
-                       llvm::function_ref<bool(size_t, int64_t)> mayCut,
-                       llvm::function_ref<void(const FactorAxes &)> visit) {
+void forEachAssignment(
+    const Mesh &mesh, size_t lists,
+    llvm::function_ref<bool(size_t, ArrayRef<AxisPart>)> mayCut,
+    llvm::function_ref<void(const FactorAxes &)> visit) {
   const bool inEveryOrder = mesh.axes.size() <= mostOrderedAxes;
   auto assign = [&](auto &self, unsigned axis, FactorAxes axes) -> void {
     if (axis == mesh.axes.size())
       return visit(axes);
     self(self, axis + 1, axes);
     AxisPart whole{axis, 1, mesh.axes[axis].size};
-    for (size_t list = 0; whole.size > 1 && list < lists; ++list) {
-      if (!mayCut(list, countOf(axes[list]) * whole.size))
-        continue;
+    for (size_t list = 0; whole.size > 1 && list < lists; ++list)
       for (size_t at = inEveryOrder ? 0 : axes[list].size();
            at <= axes[list].size(); ++at) {
         FactorAxes more = axes;
         more[list].insert(more[list].begin() + at, whole);
-        self(self, axis + 1, more);
+        if (mayCut(list, more[list]))
+          self(self, axis + 1, more);
       }
-    }
   };
   assign(assign, 0, FactorAxes(lists));
 }
@@ -105,9 +104,11 @@ void keepMost(std::vector<Way> &ways,
 
 std::vector<FactorAxes> waysToCut(const Factors &rule, const Mesh &mesh) {
   std::vector<FactorAxes> ways;
-  auto mayCut = [&](size_t number, int64_t count) {
+  auto mayCut = [&](size_t number, ArrayRef<AxisPart> parts) {
     const Factor &factor = rule.factors[number];
-    return count <= factor.size && mayBeCut(factor, count);
+    const int64_t count = countOf(parts);
+    return count <= factor.size && mayBeCut(factor, count) &&
+           cutsApart(mesh, parts, factor.size);
   };
   forEachAssignment(mesh, rule.factors.size(), mayCut,
                     [&](const FactorAxes &axes) {
@@ -124,7 +125,10 @@ std::vector<Layout> layoutsOf(ArrayRef<int64_t> shape, const Mesh &mesh) {
   std::vector<Layout> layouts;
   forEachAssignment(
       mesh, shape.size(),
-      [&](size_t dim, int64_t count) { return count <= shape[dim]; },
+      [&](size_t dim, ArrayRef<AxisPart> parts) {
+        return countOf(parts) <= shape[dim] &&
+               cutsApart(mesh, parts, shape[dim]);
+      },
       [&](const FactorAxes &axes) {
         Layout &layout = layouts.emplace_back();
         layout.dims.assign(axes.begin(), axes.end());
@@ -425,8 +429,8 @@ private:
 
   /// Calls `visit` with what becomes of a layout once nothing is pending: each
   /// part of an axis is summed as a whole or cuts a dimension.
-  static void forEachFinished(const Layout &layout, ArrayRef<int64_t> shape,
-                              llvm::function_ref<void(const Layout &)> visit) {
+  void forEachFinished(const Layout &layout, ArrayRef<int64_t> shape,
+                       llvm::function_ref<void(const Layout &)> visit) const {
     auto finish = [&](auto &self, size_t at, Layout finished) -> void {
       if (at == layout.pending.size()) {
         for (AxisParts &parts : finished.dims)
@@ -439,7 +443,8 @@ private:
         cut.dims[dim].push_back(layout.pending[at]);
         int64_t count = countOf(cut.dims[dim]);
         if (count <= shape[dim] &&
-            nests(shape[dim], countOf(layout.dims[dim]), count))
+            nests(shape[dim], countOf(layout.dims[dim]), count) &&
+            cutsApart(mesh, cut.dims[dim], shape[dim]))
           self(self, at + 1, cut);
       }
     };

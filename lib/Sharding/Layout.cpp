@@ -241,6 +241,16 @@ int64_t tenon::sharding::countOf(ArrayRef<AxisPart> parts) {
   return count;
 }
 
+bool tenon::sharding::cutsApart(const Mesh &mesh, ArrayRef<AxisPart> parts,
+                                int64_t extent) {
+  auto isApart = [&](const AxisPart &part) { return part.axis == mesh.apart; };
+  if (llvm::none_of(parts, isApart))
+    return true;
+  const AxisPart whole{*mesh.apart, 1, mesh.axes[*mesh.apart].size};
+  return parts.back() == whole && llvm::count_if(parts, isApart) == 1 &&
+         extent % countOf(parts) == 0;
+}
+
 AxisParts tenon::sharding::joined(ArrayRef<AxisPart> parts) {
   AxisParts result;
   for (const AxisPart &part : parts)

@@ -399,12 +399,19 @@ Value LocalCode::exchange(ImplicitLocOpBuilder &builder, Value local,
 
 Value LocalCode::permute(ImplicitLocOpBuilder &builder, Value local,
                          const ReshardStep &step) {
-  // Which shard a device holds, and which part of a pending reduction.
+  // Which shard a device holds, which part of a pending reduction, and where it
+  // is along axes that say nothing of that.
+  AxisParts others = step.from.pending;
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
+    const AxisPart all{axis, 1, mesh.axes[axis].size};
+    if (!step.from.uses(all) && !step.to.uses(all))
+      others.push_back(all);
+  }
   auto keyOf = [&](const Layout &layout, int64_t device) {
     std::vector<int64_t> key;
     for (const AxisParts &parts : layout.dims)
       key.push_back(mesh.indexAlong(device, parts));
-    key.push_back(mesh.indexAlong(device, step.from.pending));
+    key.push_back(mesh.indexAlong(device, others));
     return key;
   };
   std::map<std::vector<int64_t>, SmallVector<int64_t>> holders;

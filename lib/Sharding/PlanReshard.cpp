@@ -97,13 +97,19 @@ public:
   ReshardPlan plan() {
     int64_t source = elementsOf(start, shape), target = elementsOf(goal, shape);
     memory = source + target + std::max(source, target);
-    ReshardPlan found = search();
-    if (!found.steps.empty() || keyOf(start) == keyOf(goal))
-      return found;
-    memory.reset();
-    found = search();
-    found.withinMemory = false;
-    return found;
+    const int64_t most = memory.value();
+    // Between layouts that no way apart connects, there is one of another kind.
+    for (bool apart : {mesh.apart.has_value(), false}) {
+      isApart = apart;
+      for (bool isWithin : {true, false}) {
+        memory = isWithin ? std::optional(most) : std::nullopt;
+        ReshardPlan found = search();
+        found.withinMemory = isWithin;
+        if (!found.steps.empty() || keyOf(start) == keyOf(goal))
+          return found;
+      }
+    }
+    return {};
   }
 
 private:
@@ -181,7 +187,8 @@ private:
       auto visit = [&](ReshardKind kind, Layout to) {
         int64_t held = read + elementsOf(to, shape);
         bool isFirst = steps == 0; // then the source is what the step reads
-        if (memory && held + (isFirst ? 0 : source) > *memory)
+        if ((memory && held + (isFirst ? 0 : source) > *memory) ||
+            (isApart && exchangesMore(kind, from, to)))
           return;
         int64_t total =
             cost + receivedBetween(kind, from, to, shape, elementBytes);
@@ -208,6 +215,33 @@ private:
     }
     std::reverse(plan.steps.begin(), plan.steps.end());
     return plan;
+  }
+
+  /// Whether devices along the axis that is apart exchange something that not
+  /// they alone do.
+  bool exchangesMore(ReshardKind kind, const Layout &from,
+                     const Layout &to) const {
+    if (kind == ReshardKind::slice)
+      return false;
+    AxisParts along; // which devices exchange
+    for (auto [old, now] : llvm::zip_equal(from.dims, to.dims)) {
+      size_t same = 0;
+      while (same < old.size() && same < now.size() && old[same] == now[same])
+        ++same;
+      llvm::append_range(along, ArrayRef(old).drop_front(same));
+      if (kind == ReshardKind::permute)
+        llvm::append_range(along, ArrayRef(now).drop_front(same));
+    }
+    for (const AxisPart &part : from.pending)
+      if (!llvm::is_contained(to.pending, part))
+        along.push_back(part);
+    auto isOfAxis = [&](const AxisPart &part) {
+      return part.axis == *mesh.apart;
+    };
+    if (llvm::none_of(along, isOfAxis))
+      return false;
+    return kind == ReshardKind::permute || !llvm::all_of(along, isOfAxis) ||
+           countOf(along) != mesh.axes[*mesh.apart].size;
   }
 
   void forEachNeighbour(const Layout &from, Visit visit) const {
@@ -403,6 +437,8 @@ private:
   /// Whether each dimension is cut on the way as one of the two layouts begins
   /// to cut it: what else there is grows too fast with the axes.
   bool isDirect = false;
+  /// Whether devices along the axis that is apart exchange by themselves.
+  bool isApart = false;
   /// Elements that may lie in memory at a time.
   std::optional<int64_t> memory;
 };

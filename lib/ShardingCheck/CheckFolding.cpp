@@ -287,7 +287,8 @@ SmallVector<Term> FoldingChecker::compute(Program &program, Operation *op,
   for (Value operand : op->getOperands())
     operands.push_back(program.terms[operand][member]);
   if (isa<stablehlo::PartitionIdOp>(op)) {
-    Term term = terms.computed({numberKey, member}, op->getResult(0).getType());
+    const Type type = op->getResult(0).getType();
+    Term term = terms.computed({numberKey, member, wordOf(type)}, type);
     numbers.try_emplace(term, APInt(32, member));
     return {term};
   }
@@ -358,30 +359,42 @@ std::optional<Term> FoldingChecker::number(Operation *op,
   auto type = op->getNumResults() == 1
                   ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
                   : RankedTensorType();
-  if (!type || type.getRank() != 0 || !type.getElementType().isInteger(32) ||
-      !type.getElementType().isUnsignedInteger())
+  if (!type || type.getRank() != 0 || !type.getElementType().isInteger(32))
     return std::nullopt;
+  const bool isUnsigned = type.getElementType().isUnsignedInteger();
   auto known = [&](const APInt &value) {
-    Term term = terms.computed({numberKey, value.getZExtValue()}, type);
+    Term term =
+        terms.computed({numberKey, value.getZExtValue(), wordOf(type)}, type);
     numbers.try_emplace(term, value);
     return term;
   };
   if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
     if (auto value = dyn_cast<DenseIntElementsAttr>(constant.getValue()))
       return known(value.getSplatValue<APInt>());
-  if (operands.size() != 2)
+  SmallVector<APInt, 2> known32;
+  for (Term operand : operands) {
+    auto found = numbers.find(operand);
+    if (found == numbers.end())
+      return std::nullopt;
+    known32.push_back(found->second);
+  }
+  // The same bits, with and without a sign.
+  if (isa<stablehlo::ConvertOp>(op) && known32[0].isNonNegative())
+    return known(known32[0]);
+  if (known32.size() != 2)
     return std::nullopt;
-  auto first = numbers.find(operands[0]), second = numbers.find(operands[1]);
-  if (first == numbers.end() || second == numbers.end())
-    return std::nullopt;
-  const APInt &a = first->second, &b = second->second;
+  const APInt &a = known32[0], &b = known32[1];
   if (isa<stablehlo::AddOp>(op))
     return known(a + b);
+  if (isa<stablehlo::SubtractOp>(op))
+    return known(a - b);
   if (isa<stablehlo::MultiplyOp>(op))
     return known(a * b);
-  if (isa<stablehlo::DivideOp>(op) && !b.isZero())
+  if (b.isZero() || (!isUnsigned && (a.isNegative() || b.isNegative())))
+    return std::nullopt;
+  if (isa<stablehlo::DivideOp>(op))
     return known(a.udiv(b));
-  if (isa<stablehlo::RemainderOp>(op) && !b.isZero())
+  if (isa<stablehlo::RemainderOp>(op))
     return known(a.urem(b));
   return std::nullopt;
 }

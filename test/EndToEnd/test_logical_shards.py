@@ -56,6 +56,22 @@ def test_bits_do_not_depend_on_ranks(eight: Any, tmp_path: Path, name: str) -> N
     expect_as_exact(runs[1][0], one.results, one.exact)
 
 
+@pytest.mark.parametrize(("mesh", "sizes"), [("data={}", (2, 8)), ("data={},model=2", (1, 2, 4))])
+def test_chosen_layouts(eight: Any, tmp_path: Path, mesh: str, sizes: tuple[int, ...]) -> None:
+    """They may cut more than the batch, along a second axis, too, and bits are equal on all numbers of ranks."""
+    steps, one = eight("01_mlp")
+    found = []
+    for count in sizes:
+        file = tmp_path / f"{count}.tenon"
+        options = ("--sharding=solve", f"--mesh={mesh.format(count)}")
+        succeed("compile", steps["01_mlp"].text, SHARDS, *options, "--verify-forms", CPU, "-o", file)
+        ranks = count * (2 if "model" in mesh else 1)
+        found.append(train(file, f"--ranks={ranks}", f"--inputs={one.inputs}", f"--steps={STEPS}"))
+        succeed("verify", file)
+        assert bits_of(found[-1][0]) == bits_of(found[0][0]) and found[-1][1] == found[0][1], count
+    expect_as_exact(found[0][0], one.results, one.exact)
+
+
 def test_sums_of_16_bits(eight: Any, tmp_path: Path) -> None:
     """They are added in f32, also between ranks."""
     steps, one = eight("01_mlp")

@@ -66,6 +66,11 @@ using AxisParts = llvm::SmallVector<AxisPart, 2>;
 
 struct Mesh {
   llvm::SmallVector<Axis, 3> axes;
+  /// Of which axis ranks run several devices each (FoldDevices.h), if of any.
+  /// Where layouts are chosen, and in plans between them, it cuts dimensions
+  /// evenly and behind all other axes, and nothing is exchanged along it and
+  /// another axis at once.
+  std::optional<unsigned> apart = std::nullopt;
 
   int64_t devices() const;
   /// Of the axes.
@@ -136,6 +141,11 @@ inline bool nests(int64_t extent, int64_t outer, int64_t inner) {
   return outer == 1 || shardExtent(extent, outer) ==
                            shardExtent(extent, inner) * (inner / outer);
 }
+
+/// Whether the parts that cut a dimension have the axis that is apart, if
+/// there is one, as a whole, behind all others, and all shards are full.
+bool cutsApart(const Mesh &mesh, llvm::ArrayRef<AxisPart> parts,
+               int64_t extent);
 
 /// The same cut with neighbours that make up one part of an axis joined.
 AxisParts joined(llvm::ArrayRef<AxisPart> parts);

@@ -271,4 +271,69 @@ TEST(PlanReshard, FourAxesReachTheTarget) {
             ReshardKind::reduceScatter);
 }
 
+// Of ranks that run several devices along an axis, those exchange by
+// themselves.
+TEST(PlanReshard, AnAxisApartExchangesAlone) {
+  std::string error;
+  Mesh mesh = *Mesh::parse("data=4,model=2", error);
+  const llvm::SmallVector<int64_t> shape{16, 8};
+  const AxisPart data{0, 1, 4};
+  const char *layouts[] = {"[-, -]",
+                           "[data, -]",
+                           "[model data, -]",
+                           "[data, model]",
+                           "[model, data]",
+                           "[-, model data]",
+                           "[-, -] sum(data model)",
+                           "[model, -] sum(data)"};
+  auto isAlone = [&](const ReshardStep &step) {
+    const bool moves = step.kind != ReshardKind::slice;
+    const int64_t before = countOf(step.from.dims[0]) *
+                           countOf(step.from.dims[1]) *
+                           countOf(step.from.pending),
+                  behind = countOf(step.to.dims[0]) * countOf(step.to.dims[1]) *
+                           countOf(step.to.pending);
+    // Who has what along `data` changes, and nothing along `model` does.
+    auto placesOf = [](const Layout &layout, unsigned axis) {
+      llvm::SmallVector<int> places;
+      for (const AxisParts &parts : layout.dims)
+        for (const AxisPart &part : parts)
+          if (part.axis == axis)
+            places.push_back(int(&parts - layout.dims.data()));
+      for (const AxisPart &part : layout.pending)
+        if (part.axis == axis)
+          places.push_back(-1);
+      return places;
+    };
+    return !moves || placesOf(step.from, 0) == placesOf(step.to, 0) ||
+           (placesOf(step.from, 1) == placesOf(step.to, 1) &&
+            (before == behind || before == 4 * behind || behind == 4 * before));
+  };
+  int64_t dearer = 0;
+  for (const char *from : layouts)
+    for (const char *to : layouts) {
+      Layout source = *Layout::parse(from, mesh, error);
+      Layout target = *Layout::parse(to, mesh, error);
+      if (!target.pending.empty())
+        continue;
+      mesh.apart.reset();
+      const ReshardPlan free = planReshard(mesh, shape, 4, source, target);
+      mesh.apart = 0;
+      const ReshardPlan plan = planReshard(mesh, shape, 4, source, target);
+      Layout at = source;
+      for (const ReshardStep &step : plan.steps) {
+        EXPECT_TRUE(isAlone(step)) << from << " " << to;
+        at = step.to;
+      }
+      EXPECT_TRUE(at == target) << from << " " << to;
+      EXPECT_GE(plan.received, free.received);
+      dearer += plan.received > free.received;
+    }
+  EXPECT_GT(dearer, 0);
+  EXPECT_TRUE(cutsApart(mesh, {{1, 1, 2}, data}, 16));
+  EXPECT_FALSE(cutsApart(mesh, {data, {1, 1, 2}}, 16));
+  EXPECT_FALSE(cutsApart(mesh, {data}, 6));
+  EXPECT_FALSE(cutsApart(mesh, {{0, 1, 2}}, 16));
+}
+
 } // namespace
