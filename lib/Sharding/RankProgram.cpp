@@ -119,14 +119,16 @@ Value RankProgram::numberOf(int64_t device) {
                    : stablehlo::DivideOp::create(builder, type, value,
                                                  constant(by));
   };
-  Value place = divided(rank, stride);
-  if (stride * ranks < fold.ranks.devices()) {
-    place =
-        stablehlo::RemainderOp::create(builder, type, place, constant(ranks));
+  const bool hasBefore = stride * ranks < fold.ranks.devices();
+  if (hasBefore)
     addTimes(divided(rank, stride * ranks), stride * (fold.axis.size - ranks));
-  }
-  if (ranks > 1)
+  if (ranks > 1) {
+    Value place = divided(rank, stride);
+    if (hasBefore)
+      place =
+          stablehlo::RemainderOp::create(builder, type, place, constant(ranks));
     addTimes(place, stride * (fold.each - 1));
+  }
   if (device > 0)
     number =
         stablehlo::AddOp::create(builder, number, constant(device * stride));

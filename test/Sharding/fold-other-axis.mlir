@@ -2,6 +2,7 @@
 // RUN: FileCheck %s < %t.two
 // RUN: tenon-opt %t.two --check-folding=devices=%s
 // RUN: tenon-opt %s --sharding-fold-devices='axis=data ranks=1' -o %t.one
+// RUN: FileCheck %s --check-prefix=ONE < %t.one
 // RUN: tenon-opt %t.one --check-folding=devices=%s
 
 // Which half along `model` a device has follows from its number, and is equal
@@ -15,6 +16,12 @@
 // CHECK-NOT: stablehlo.tanh
 // CHECK: "stablehlo.all_gather"
 // CHECK-SAME: dense<{{\[\[}}0, 1], [2, 3]]>
+// With one rank along `data`, a rank's number says where it is along `model`, and
+// nothing else is computed of it.
+
+// ONE: step.mesh = "data=1,model=2"
+// ONE-NOT: stablehlo.divide
+// ONE: return
 module attributes {step.mesh = "data=4,model=2"} {
   func.func @main(%w: tensor<8xf32> {step.layout = "[-]", step.whole = tensor<8xf32>}, %x: tensor<2xf32> {step.layout = "[data]", step.whole = tensor<8xf32>}) -> (tensor<8xf32> {step.layout = "[-]", step.whole = tensor<8xf32>}, tensor<2xf32> {step.layout = "[data]", step.whole = tensor<8xf32>}) {
     %c2 = stablehlo.constant dense<2> : tensor<i32>
