@@ -4,8 +4,9 @@
 Each step (test/EndToEnd/models, small sizes) is compiled for each architecture, precision and memory budget and runs two
 steps. The error of a tensor is |x - x64| / |x64| in the Euclidean norm, where x64 is what the same text gives in float64.
 It is divided by the error of the step compiled for the processor with the same number formats, or by the floor of the
-precision if that is larger. A run passes if the median of its ratios is at most 2 and none is above 8. If one is, the largest
-errors of further runs of the processor count, from start values that are at most a rounding off.
+precision if that is larger. A run passes if the median of its ratios is at most 2 and none is above 8. What fails is compared
+once more, with the largest errors of the processor when each number that the step starts from is moved by one rounding, in a
+few ways by chance. It has still failed; but what is as near as these is told from what is not.
 
 Outcomes go to a file of JSON lines as they come, and a run that is there is not repeated.
 
@@ -25,13 +26,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from models_in_float64 import MOST, ExportedModel, Judged, Record, Refused, commit, parsed, parser_of, succeed, tool, words
+from models_in_float64 import ROUNDING, ExportedModel, Judged, Record, Refused, commit, parsed, parser_of, succeed, tool, words
 
 # What an error of the processor counts at least: its sums may be lucky, those of a GPU are in another order.
 FLOORS = {"f32": 1e-6, "bf16": 4e-3, "f16": 4e-3}
-# Half of what the numbers of a format are apart, relative to them, and how many runs start with values that are as far off.
-UNITS = {"f32": 2**-25, "bf16": 2**-9, "f16": 2**-12}
-SHAKEN = 32
 STEPS = 2
 ARCHITECTURES, BUDGETS = ("sm_80", "sm_90", "sm_120"), ("none", "M", "0.2", "0.6")
 
@@ -86,20 +84,13 @@ class Model(ExportedModel):
 
     @functools.cache  # noqa: B019
     def most_errors(self, precision: str, architecture: str) -> dict[str, float]:
-        """The largest of each tensor, of runs of that from start values that are a rounding off, too.
+        """The largest of each tensor, also when what the step starts from is moved by a rounding.
 
         One run may be lucky where a tensor hangs on a sign. Behind Adam's first steps a bias that began at zero does: a number of it
         whose gradient is next to nothing is a whole step up or down. What Adam knows of gradients shows whether these are right.
         """
-        largest = dict(self.processor_errors(precision, architecture))
-        for seed in range(SHAKEN):
-            inputs, added = self.shaken(UNITS[precision], seed)
-            values = self.values(self.on_processor(precision, architecture), inputs=inputs)
-            # What was added to the state is still there behind updates, and no error.
-            values = [x - shift if shift.any() else x for x, shift in zip(values, added, strict=True)]
-            for name, error in self.errors(values)[0].items():
-                largest[name] = max(largest[name], error)
-        return largest
+        program, errors = self.on_processor(precision, architecture), self.processor_errors(precision, architecture)
+        return self.errors_nearby(program, ROUNDING[precision], errors)
 
     @functools.cache  # noqa: B019
     def sizes(self, precision: str, architecture: str) -> tuple[int, int]:
@@ -150,10 +141,14 @@ def judge(model: Model, precision: str, architecture: str, budget: str, commit: 
         values = model.values(program, f"--cuda-driver={driver}", TENON_EMULATED_CUDA_SM=architecture.removeprefix("sm_"))
         errors, outcome.differing = model.errors(values)
         expected = model.processor_errors(precision, architecture)
-        outcome.compare(errors, expected, FLOORS[precision])
-        if outcome.largest > MOST:
-            outcome.compare(errors, expected, FLOORS[precision], model.most_errors(precision, architecture))
+        outcome.compare(errors, expected, FLOORS[precision], lambda: model.most_errors(precision, architecture))
     return outcome
+
+
+def passes_and_near(group: list[Outcome]) -> str:
+    """How many pass, and how many are near."""
+    near = sum(outcome.is_near for outcome in group)
+    return f"{sum(outcome.passes for outcome in group)}{f' + {near}' if near else ''}"
 
 
 def table(outcomes: list[Outcome]) -> str:
@@ -162,7 +157,7 @@ def table(outcomes: list[Outcome]) -> str:
     for outcome in outcomes:
         groups[outcome.model, outcome.precision].append(outcome)
     lines = [
-        "| step | precision | runs | pass | largest median | largest ratio | of | kernels in parts |",
+        "| step | precision | runs | pass + near | largest median | largest ratio | of | kernels in parts |",
         "|---|---|---:|---:|---:|---:|---|---:|",
     ]
     for (model, precision), group in sorted(groups.items()):
@@ -172,7 +167,7 @@ def table(outcomes: list[Outcome]) -> str:
             continue
         worst = max(judged, key=lambda outcome: outcome.largest)
         lines.append(
-            f"| `{model}` | {precision} | {len(group)} | {sum(outcome.passes for outcome in group)} | "
+            f"| `{model}` | {precision} | {len(group)} | {passes_and_near(group)} | "
             f"{max(outcome.median for outcome in judged):.2f} | {worst.largest:.2f} | {worst.architecture}, budget {worst.budget} | "
             f"{max(outcome.in_parts for outcome in judged)} of {judged[0].kernels} |"
         )

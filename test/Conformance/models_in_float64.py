@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ from safetensors.numpy import load_file, save_file
 MOST_MEDIAN, MOST = 2, 8
 # By which part a format rounds a number at most; of f32, in which arguments are, how far its neighbours are.
 ROUNDING = {"bf16": 2.0**-8, "f16": 2.0**-11, "f32": 2.0**-23}
+# In how many ways what a step starts from is moved by a rounding.
+WAYS_NEARBY = 12
 # Two of the generator's steps have a mesh of their own.
 NAMES = [name for name in steps.BUILD if name[:2] not in ("15", "16")]
 
@@ -63,6 +65,14 @@ def succeed(build: Path, *arguments: object, **variables: str) -> str:
     return process.stdout
 
 
+def ratios(errors: dict[str, float], expected: dict[str, float], floor: float) -> tuple[float, float, str]:
+    """The median and the largest ratio of errors to expected ones, which count at least `floor`, and the tensor of the largest."""
+    # Numbers that are not finite are as far off as can be.
+    found = {name: error / max(expected[name], floor) if np.isfinite(error) else np.inf for name, error in errors.items()}
+    tensor = max(found, key=found.__getitem__)
+    return statistics.median(found.values()), found[tensor], tensor
+
+
 @dataclass(kw_only=True)
 class Judged:
     """What one run gave; classes derived from it say what was run."""
@@ -74,6 +84,9 @@ class Judged:
     tensor: str = ""  # the one with the largest ratio
     differing: list[str] = field(default_factory=list)  # tensors of integers that are not equal
     seconds: float = 0.0
+    # Ratios to the largest errors of what is nearby, of a run that fails by its numbers.
+    nearby_median: float = 0.0
+    nearby_largest: float = 0.0
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -86,22 +99,24 @@ class Judged:
         return not self.why and not self.differing and self.median <= MOST_MEDIAN and self.largest <= MOST
 
     @property
+    def is_near(self) -> bool:
+        """Whether it fails as the step does that it is compared with, from numbers that are moved by a rounding."""
+        judged = not (self.passes or self.why or self.differing)
+        return judged and self.nearby_median <= MOST_MEDIAN and self.nearby_largest <= MOST
+
+    @property
     def said(self) -> str:
         """The outcome in a line."""
+        near = f"; nearby median {self.nearby_median:.2f}, largest {self.nearby_largest:.2f}" if self.nearby_largest else ""
         what = self.why or f"median {self.median:.2f}, largest {self.largest:.2f} ({self.tensor})"
         differing = f", other integers in {', '.join(self.differing)}" if self.differing else ""
-        return f"{'pass' if self.passes else 'FAIL'}  {' '.join(map(str, self.key))}: {what}{differing}, {self.seconds} s"
+        return f"{'pass' if self.passes else 'FAIL'}  {' '.join(map(str, self.key))}: {what}{differing}, {self.seconds} s{near}"
 
-    def compare(self, errors: dict[str, float], expected: dict[str, float], floor: float, most: dict[str, float] | None = None) -> None:
-        """Sets the median ratio to expected errors, and the largest one: to the most that is expected, where that is known."""
-
-        def ratios(expected: dict[str, float]) -> dict[str, float]:
-            # Numbers that are not finite are as far off as can be.
-            return {name: error / max(expected[name], floor) if np.isfinite(error) else np.inf for name, error in errors.items()}
-
-        self.median, largest = statistics.median(ratios(expected).values()), ratios(most or expected)
-        self.tensor = max(largest, key=largest.__getitem__)
-        self.largest = largest[self.tensor]
+    def compare(self, errors: dict[str, float], expected: dict[str, float], floor: float, nearby: Callable[[], dict[str, float]]) -> None:
+        """Sets the ratios of errors to expected ones, and if they are too large, those to the largest errors of what is nearby."""
+        self.median, self.largest, self.tensor = ratios(errors, expected, floor)
+        if not self.passes:
+            self.nearby_median, self.nearby_largest, _ = ratios(errors, nearby(), floor)
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
@@ -141,22 +156,6 @@ class ExportedModel:
         state, losses = replays.replayed((self.folder / f"{self.name}.mlir").read_text(), self.info, True, self.count)
         return [*state, np.array(losses[-1])]
 
-    def shaken(self, unit: float, seed: int) -> tuple[Path, list[np.ndarray]]:
-        """Start values of which each number of the state is at most this part of itself off, and what was added to the state."""
-        random, values, added, index = np.random.default_rng(seed), load_file(self.inputs), [], 0
-        for leaf in self.info["args"]:
-            value = values[f"arg{index}"] if leaf["in_main"] else np.zeros(())
-            shift = np.zeros_like(value)
-            if leaf["donated"] and leaf["in_main"] and value.dtype == np.float32:
-                shaken = (value * (1 + unit * random.uniform(-1, 1, value.shape))).astype(np.float32)
-                values[f"arg{index}"], shift = shaken, shaken - value
-            if leaf["donated"]:
-                added.append(shift)
-            index += leaf["in_main"]
-        path = self.folder / f"{self.name}.inputs.{seed}.safetensors"
-        save_file(values, path)
-        return path, [*added, np.zeros(())]
-
     def values(self, program: Path, *options: object, inputs: Path | None = None, **variables: str) -> list[np.ndarray]:
         """The same as a compiled step gives it."""
         path = program.with_suffix(".safetensors")
@@ -167,27 +166,38 @@ class ExportedModel:
         path.unlink()
         return [results[f"result{i}"] for i in range(len(self.state) + 1)]
 
-    @functools.cached_property
-    def rounding(self) -> float:
-        """By which part of a number the narrowest format in the step rounds."""
-        text = (self.folder / f"{self.name}.mlir").read_text()
-        return next((unit for name, unit in ROUNDING.items() if re.search(rf"[x<]{name}>", text)), ROUNDING["f32"])
+    def nearby_values(self, program: Path, rounding: float, seed: int) -> list[np.ndarray]:
+        """The same where each number that the step starts from is moved by such a part of it, up or down or not at all.
 
-    def nearby_values(self, program: Path, seed: int) -> list[np.ndarray]:
-        """The same where each number that the step starts from is moved by one rounding, up or down or not at all."""
+        What was added to the state is still there behind its updates and no error, so it is taken away again.
+        """
         drawn = np.random.default_rng(seed)
-        inputs = self.inputs
+        start = load_file(self.inputs)
         moved = {}
-        for name, x in load_file(inputs).items():
-            factor = 1 + self.rounding * drawn.integers(-1, 2, x.shape)
+        for name, x in start.items():
+            factor = 1 + rounding * drawn.integers(-1, 2, x.shape)
             moved[name] = np.asarray(x * factor, x.dtype) if np.issubdtype(x.dtype, np.floating) else x
-        self.inputs = program.with_suffix(".nearby.safetensors")
-        save_file(moved, self.inputs)
+        inputs = program.with_suffix(".nearby.safetensors")
+        save_file(moved, inputs)
         try:
-            return self.values(program)
+            values = self.values(program, inputs=inputs)
         finally:
-            self.inputs.unlink()
-            self.inputs = inputs
+            inputs.unlink()
+        names = iter([f"arg{i}" for i in range(len(start))])
+        places = [(leaf["donated"], next(names) if leaf["in_main"] else None) for leaf in self.info["args"]]
+        state = [name for is_state, name in places if is_state]
+        for i, name in enumerate(state):
+            if name and np.issubdtype(start[name].dtype, np.floating):
+                values[i] = values[i] - (moved[name].astype(np.float64) - start[name])
+        return values
+
+    def errors_nearby(self, program: Path, rounding: float, errors: dict[str, float]) -> dict[str, float]:
+        """The largest of these errors and of those that the step makes from numbers that are moved by a rounding."""
+        largest = dict(errors)
+        for seed in range(WAYS_NEARBY):
+            other = self.errors(self.nearby_values(program, rounding, seed))[0]
+            largest = {name: max(error, other[name]) for name, error in largest.items()}
+        return largest
 
     def errors(self, values: list[np.ndarray]) -> tuple[dict[str, float], list[str]]:
         """The error of each tensor of numbers, and the others that are not equal."""

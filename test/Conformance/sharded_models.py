@@ -27,21 +27,21 @@ Outcomes go to sharded_outcomes.jsonl as they come, and a run that is there is n
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd"))
 
 import plans_of_people as people
 from models_in_float64 import (
-    MOST,
-    MOST_MEDIAN,
     NAMES,
+    ROUNDING,
     ExportedModel,
     Judged,
     Record,
@@ -64,11 +64,9 @@ BATCHES = ("8", "11")
 CPU = "--cpu=x86-64-v3"
 EXPECTED = Path(__file__).with_name("sharded_collectives.json")
 OUTCOMES = Path(__file__).with_name("sharded_outcomes.jsonl")
-# In how many ways what a step starts from is moved by a rounding.
-WAYS_NEARBY = 12
 
 
-@dataclasses.dataclass
+@dataclass
 class Outcome(Judged):
     """What one run gave."""
 
@@ -76,27 +74,12 @@ class Outcome(Judged):
     batch: str
     mesh: str
     plan: str
-    collectives: dict[str, int] = dataclasses.field(default_factory=dict)  # as the partitioner wrote them, if none are expected
-    # Ratios to what is nearby, of a run that fails by its numbers.
-    nearby_median: float = 0.0
-    nearby_largest: float = 0.0
+    collectives: dict[str, int] = field(default_factory=dict)  # as the partitioner wrote them, if none are expected
 
     @property
     def key(self) -> tuple[str, str, str, str]:
         """What it is the outcome of."""
         return self.model, self.batch, self.mesh, self.plan
-
-    @property
-    def is_near(self) -> bool:
-        """Whether it fails as the step on one rank does that starts from numbers that are moved by a rounding."""
-        judged = not (self.passes or self.why or self.differing)
-        return judged and self.nearby_median <= MOST_MEDIAN and self.nearby_largest <= MOST
-
-    @property
-    def said(self) -> str:
-        """The outcome in a line."""
-        near = f"; nearby median {self.nearby_median:.2f}, largest {self.nearby_largest:.2f}" if self.nearby_largest else ""
-        return super().said + near
 
 
 def plans_for(model: str) -> list[str]:
@@ -134,14 +117,11 @@ class Model(ExportedModel):
         return self.errors(self.values(program))[0]
 
     @functools.cached_property
-    def errors_nearby(self) -> dict[str, float]:
-        """The largest errors of the step without a mesh, also when what it starts from is moved by a rounding."""
-        program = self.folder / "one.tenon"
-        largest = dict(self.errors_of_one_rank)
-        for seed in range(WAYS_NEARBY):
-            errors = self.errors(self.nearby_values(program, seed))[0]
-            largest = {name: max(error, errors[name]) for name, error in largest.items()}
-        return largest
+    def most_errors(self) -> dict[str, float]:
+        """The largest errors of the step without a mesh, also when what it starts from is moved by a rounding of its narrowest format."""
+        text = self.text.read_text()
+        rounding = next((unit for name, unit in ROUNDING.items() if re.search(rf"[x<]{name}>", text)), ROUNDING["f32"])
+        return self.errors_nearby(self.folder / "one.tenon", rounding, self.errors_of_one_rank)
 
     def layouts(self, mesh: str, plan: str) -> list[str]:
         """The lines of a plan."""
@@ -187,11 +167,7 @@ def judge(model: Model, mesh: str, plan: str, commit: str) -> Outcome:
         outcome.collectives = shard["collectives"]
         values = model.values(program, f"--ranks={math.prod(people.sizes_of(mesh).values())}", "--threads=1")
         errors, outcome.differing = model.errors(values)
-        outcome.compare(errors, model.errors_of_one_rank, FLOOR)
-        if not outcome.passes:
-            nearby = dataclasses.replace(outcome)
-            nearby.compare(errors, model.errors_nearby, FLOOR)
-            outcome.nearby_median, outcome.nearby_largest = nearby.median, nearby.largest
+        outcome.compare(errors, model.errors_of_one_rank, FLOOR, lambda: model.most_errors)
         expected = expected_collectives().get(" ".join(outcome.key), outcome.collectives)
         if outcome.collectives != expected:
             raise Refused(f"its collectives are {outcome.collectives}, not {expected}")
