@@ -1,8 +1,8 @@
 //===- FoldDevices.cpp - Several devices on one rank ----------------------===//
 //
 // See FoldDevices.h. First it finds which values differ between the devices of
-// an axis (Differences.h), then it writes the program of a rank (RankProgram.h).
-// Here stand arguments, results and the mesh.
+// an axis (Differences.h), then it writes the program of a rank
+// (RankProgram.h). Here stand arguments, results and the mesh.
 //
 //===----------------------------------------------------------------------===//
 
