@@ -241,7 +241,7 @@ TEST(TenonFile, LayoutIsAsDocumented) {
   auto constants = pattern(100, 1);
   SectionBytes sections[] = {{SectionKind::constants, constants}};
   auto file = write(fullIndex(), sections);
-  EXPECT_EQ(0, std::memcmp(file.data(), "TENON\0\3\0", 8));
+  EXPECT_EQ(0, std::memcmp(file.data(), "TENON\0\4\0", 8));
   uint64_t indexBytes;
   std::memcpy(&indexBytes, &file[8], 8);
   uint64_t start = (32 + indexBytes + 4095) / 4096 * 4096;
