@@ -102,7 +102,7 @@ class Judged:
     def is_near(self) -> bool:
         """Whether it fails as the step does that it is compared with, from numbers that are moved by a rounding."""
         judged = not (self.passes or self.why or self.differing)
-        return judged and self.nearby_median <= MOST_MEDIAN and self.nearby_largest <= MOST
+        return judged and self.nearby_median <= MOST_MEDIAN and 0 < self.nearby_largest <= MOST
 
     @property
     def said(self) -> str:

@@ -279,7 +279,8 @@ def test_a_folder_that_vanishes(program: Path, tmp_path: Path) -> None:
         process.stdout.readline()
         (tmp_path / "checkpoints").rename(tmp_path / "elsewhere")
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1 and "cannot write" in errors and "steps are complete" in errors, errors
+    # It may vanish at any moment of a save.
+    assert process.returncode == 1 and re.search("cannot (write|replace) ", errors) and "steps are complete" in errors, errors
 
 
 def test_one_run_at_a_time(program: Path, tmp_path: Path) -> None:

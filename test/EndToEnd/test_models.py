@@ -13,9 +13,14 @@ from conftest import BUILD, NAMES, Steps
 INTERPRETED = ["01_mlp", "02b_cnn_rbg", "07_llama_bf16", "08_lstm", "13_mlp_f16_loss_scale", "14_while_fori", "18_unread_leaves"]
 
 
+# Two images are so few that one decision of a maximum is more than all roundings of a tensor of 800 numbers.
+BATCHES = {"02_cnn": 4}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_model(models: Steps, name: str) -> None:
     """The first loss is JAX's and five steps stay as close to the exact values as JAX's."""
+    models = models.with_batch(BATCHES[name], name) if name in BATCHES else models
     judge(compare.compare(BUILD, models.folder, name, program=models[name].compiled), name)
 
 
