@@ -86,9 +86,9 @@ def extra_of(said: str) -> float:
 
 
 def test_room_is_used(bottlenecks: Path) -> None:
-    """A plan that leaves room in its budget is followed by a look for one that takes less time: 17.1 % without it, 15.2 % with it."""
+    """A plan that leaves room in its budget is followed by a look for one that takes less time: 18.5 % without it, 16.5 % with it."""
     said, _ = planned(bottlenecks, "--memory-budget=9500000")
-    assert extra_of(said) <= 16.1
+    assert extra_of(said) <= 17
 
 
 def test_no_cliff_between_budgets(bottlenecks: Path) -> None:
