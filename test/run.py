@@ -61,6 +61,7 @@ MAY_BE_SKIPPED: dict[str, Callable[[], bool]] = {
     "TenonLibrariesTests.amx_bf16": lambda: "amx_bf16" not in processor_flags(),
     # For AVX2 oneDNN adds up all terms of a sum in a row.
     "TenonLibrariesTests.avx2: Convolution.LongSumsKeepTheirDigits": lambda: True,
+    "TenonLibrariesTests.avx2: Convolution.Winograd*": lambda: True,
     "EndToEnd: packed weights are for AMX": lambda: "amx_bf16" not in processor_flags(),
     # Neither has instructions for bf16.
     "TenonLibrariesTests.avx2: *.BrainFloat*": lambda: True,

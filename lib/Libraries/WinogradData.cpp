@@ -26,8 +26,10 @@ namespace {
 /// How many bytes of transformed patches stay in a core's cache beside the
 /// rest.
 constexpr int64_t cachedPatchBytes = 1 << 19;
-/// Groups of rows for which it pays to read all windows from farther away.
-constexpr int64_t fewestGroups = 4;
+/// Groups of rows for which it pays to read all windows, from the second level
+/// of the cache or from farther away.
+constexpr int64_t fewestGroups = 2, fewestGroupsAway = 4;
+constexpr int64_t cachedWindowBytes = 1 << 20;
 
 /// Transformed patches as rows of a product: for each component runs of terms,
 /// and in each of them `rowPitch` elements per patch.
@@ -253,8 +255,11 @@ static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
   call.work.push_back(std::move(transforming));
 
   const int64_t patchBytes = components * bytesOf(p.partCount() * p.partTerms);
+  const bool areAway =
+      bytesOf(p.panels() * p.panelElements()) > cachedWindowBytes;
   const int64_t mostGroups =
-      std::max(cachedPatchBytes / patchBytes / tileRows, fewestGroups);
+      std::max(cachedPatchBytes / patchBytes / tileRows,
+               areAway ? fewestGroupsAway : fewestGroups);
   Phase multiplying;
   for (auto [first, count] : cut(p.squares.count(), p.d.pieces)) {
     const Parts groups(count, tileRows), blocks(groups.count, mostGroups);
