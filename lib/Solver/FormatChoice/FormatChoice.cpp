@@ -125,27 +125,31 @@ FormatSolution tenon::solver::solveFormats(const FormatProblem &problem) {
   return solution;
 }
 
+/// Bisects prices between one that is accepted and one that is not until they
+/// are neighbours, and returns the one that is.
+static int64_t
+bisectPrice(FormatProblem problem, int64_t accepted, int64_t refused,
+            const std::function<bool(const FormatSolution &)> &accepts) {
+  while (std::abs(accepted - refused) > 1) {
+    problem.price =
+        std::midpoint(std::min(accepted, refused), std::max(accepted, refused));
+    const FormatSolution solution = solveFormats(problem);
+    (solution.valid && accepts(solution) ? accepted : refused) = problem.price;
+  }
+  return accepted;
+}
+
 int64_t tenon::solver::highestPrice(FormatProblem problem, int64_t mostCost,
                                     int64_t mostPrice) {
-  int64_t known = 0;
-  for (int64_t above = mostPrice + 1; above - known > 1;) {
-    problem.price = known + (above - known) / 2;
-    const FormatSolution solution = solveFormats(problem);
-    (solution.valid && solution.cost <= mostCost ? known : above) =
-        problem.price;
-  }
-  return known;
+  return bisectPrice(std::move(problem), 0, mostPrice + 1,
+                     [&](const FormatSolution &solution) {
+                       return solution.cost <= mostCost;
+                     });
 }
 
 int64_t tenon::solver::lowestPrice(
     FormatProblem problem,
     const std::function<bool(const FormatSolution &)> &isEnough,
     int64_t mostPrice) {
-  int64_t known = mostPrice;
-  for (int64_t below = -1; known - below > 1;) {
-    problem.price = below + (known - below) / 2;
-    const FormatSolution solution = solveFormats(problem);
-    (solution.valid && isEnough(solution) ? known : below) = problem.price;
-  }
-  return known;
+  return bisectPrice(std::move(problem), mostPrice, -1, isEnough);
 }
