@@ -135,12 +135,7 @@ struct AddResiduals : public fusion::impl::AddResidualsPassBase<AddResiduals> {
   AddResiduals(const target::Target &machine) : machine(machine) {}
 
   void runOnOperation() override {
-    SmallVector<step::GroupOp> calls;
-    getOperation().walk([&](step::GroupOp group) {
-      if (group.getKind() == step::GroupKind::library)
-        calls.push_back(group);
-    });
-    for (step::GroupOp call : calls)
+    for (step::GroupOp call : libraryGroups(getOperation()))
       if (auto residual = residualOf(call))
         replace(*residual);
   }

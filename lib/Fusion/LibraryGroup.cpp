@@ -30,6 +30,15 @@ MatmulDescription *fusion::matmulOf(libraries::Description &description) {
   return std::get_if<MatmulDescription>(&description);
 }
 
+SmallVector<step::GroupOp> fusion::libraryGroups(Operation *function) {
+  SmallVector<step::GroupOp> calls;
+  function->walk([&](step::GroupOp group) {
+    if (group.getKind() == step::GroupKind::library)
+      calls.push_back(group);
+  });
+  return calls;
+}
+
 std::optional<libraries::GpuMatmulDescription>
 fusion::plainGpuMatmul(step::GroupOp group) {
   std::string wrong;

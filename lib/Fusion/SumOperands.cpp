@@ -141,12 +141,7 @@ struct SumOperands : public fusion::impl::SumOperandsPassBase<SumOperands> {
   }
 
   void runOnOperation() override {
-    SmallVector<step::GroupOp> calls;
-    getOperation().walk([&](step::GroupOp group) {
-      if (group.getKind() == step::GroupKind::library)
-        calls.push_back(group);
-    });
-    for (step::GroupOp call : calls)
+    for (step::GroupOp call : libraryGroups(getOperation()))
       if (auto description = plainGpuMatmul(call))
         sumAnOperand(call, *description);
   }

@@ -31,6 +31,9 @@ struct BiasAddition {
   int64_t columns = 1; // values of a bias that is broadcast
 };
 
+/// The groups of a function that are calls, in its order.
+llvm::SmallVector<step::GroupOp> libraryGroups(mlir::Operation *function);
+
 /// The call that a group describes, if it computes a matrix product on a GPU
 /// and does nothing with it yet.
 std::optional<libraries::GpuMatmulDescription>
