@@ -178,8 +178,7 @@ TENON_MAPPED void applyTwice(const Load &load, const Store &store) {
 }
 
 /// Walks the squares of all images in order.
-class Walk {
-public:
+struct Walk {
   Walk(const Squares &squares, int64_t first)
       : squares(squares), column(first % squares.columns),
         row(first / squares.columns % squares.rows),
@@ -195,10 +194,7 @@ public:
     ++image;
   }
 
-private:
   const Squares &squares;
-
-public:
   int64_t column, row, image;
 };
 
@@ -266,17 +262,16 @@ void transform(const Images &images, const Squares &squares, int64_t lowRows,
                const void *from, const Layout &layout, int64_t place,
                float *to) {
   constexpr size_t most = 4;
-  std::span<const Channels> left = layout.channels;
-  while (!left.empty()) {
-    std::span<const Channels> some = left.first(std::min(most, left.size()));
-    left = left.subspan(some.size());
-    withType(images.type, [&]<typename Type>(Type) {
+  withType(images.type, [&]<typename Type>(Type) {
+    for (std::span<const Channels> left = layout.channels; !left.empty();) {
+      std::span<const Channels> some = left.first(std::min(most, left.size()));
+      left = left.subspan(some.size());
       transformChannels<Rows, Columns, Type>(
           images, squares, lowRows, lowColumns, first, count,
           static_cast<const typename Type::Element *>(from), some,
           layout.componentStride, place, to);
-    });
-  }
+    }
+  });
 }
 
 template <typename Type>

@@ -64,7 +64,7 @@ struct DataProduct {
   Reading source;
   Images target;
   Squares squares;
-  int64_t lowRows = 0, lowColumns = 0; // see transformPatches
+  int64_t lowColumns = 0; // see transformPatches; of rows, source.low
   std::vector<WindowPart> parts;
   int64_t terms = 0, columns = 0; // channels
   int64_t partTerms = 0;          // that are kept for each part
@@ -102,10 +102,10 @@ struct DataProduct {
                        [&](const Images &images, const void *begin,
                            int64_t done, int64_t here) {
                          for (size_t i = 0; i < parts.size(); ++i)
-                           transformPatches(images, squares, parts[i], lowRows,
-                                            lowColumns, first + done, here,
-                                            begin, layout.ofParts[i],
-                                            place + done, to);
+                           transformPatches(
+                               images, squares, parts[i], source.low,
+                               lowColumns, first + done, here, begin,
+                               layout.ofParts[i], place + done, to);
                        });
   }
   void transformPanel(int64_t panel, const void *kernel, float *to) const {
@@ -124,14 +124,16 @@ struct DataProduct {
       end += partTerms;
     return end;
   }
-  /// Elements of the copy that results of squares `first` to `first + count`
-  /// are made in if their channels do not lie side by side.
-  int64_t resultElements(int64_t first, int64_t count) const {
-    return target.hasChannelsLast()
-               ? 0
-               : rowsOf(target, squares, 0, resultSide, first, count).size *
-                     target.columns * tileColumns;
+  /// The squares of a block of groups, counted from the first group on.
+  static Range squaresOfBlock(const Parts &groups, const Parts &blocks,
+                              int64_t block) {
+    const int64_t begin = groups.begin(blocks.begin(block));
+    return {begin, groups.begin(blocks.begin(block + 1)) - begin};
   }
+  /// Elements of the copy that the results of any block are made in if their
+  /// channels do not lie side by side.
+  int64_t resultElements(const Parts &groups, const Parts &blocks,
+                         int64_t firstSquare) const;
   void storeSums(int64_t first, int64_t count, const float *sums,
                  int64_t column, int64_t columnCount, float *copy,
                  void *result) const;
@@ -156,7 +158,6 @@ DataProduct::DataProduct(const ConvolutionDescription &d) : d(d) {
   auto low = [&](const ConvolutionDescription::Spatial &s) {
     return isForward ? s.padLow : s.kernel - 1 - s.padLow;
   };
-  lowRows = low(d.spatial[0]);
   lowColumns = low(d.spatial[1]);
   parts =
       partsOf(d, d.type, isForward ? d.kernelStrideInput : d.kernelStrideOutput,
@@ -164,13 +165,26 @@ DataProduct::DataProduct(const ConvolutionDescription &d) : d(d) {
   terms = isForward ? d.inputChannels : d.outputChannels;
   columns = isForward ? d.outputChannels : d.inputChannels;
   source.squares = squares;
-  source.low = lowRows;
+  source.low = low(d.spatial[0]);
   source.side = d.spatial[0].kernel + resultSide - 1;
   source.channels = terms;
   // Runs may hold terms of several parts, unless those of one end within a
   // vector.
   partTerms =
       terms % lanes == 0 ? terms : ceilDivide(terms, mostTerms) * mostTerms;
+}
+
+int64_t DataProduct::resultElements(const Parts &groups, const Parts &blocks,
+                                    int64_t firstSquare) const {
+  int64_t rows = 0;
+  if (!target.hasChannelsLast())
+    for (int64_t i = 0; i < blocks.count; ++i) {
+      const auto [begin, count] = squaresOfBlock(groups, blocks, i);
+      rows = std::max(rows, rowsOf(target, squares, 0, resultSide,
+                                   firstSquare + begin, count)
+                                .size);
+    }
+  return rows * target.columns * tileColumns;
 }
 
 void DataProduct::multiplyPanel(const RowLayout &layout, const float *patches,
@@ -266,12 +280,10 @@ static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
     const int64_t largest = blocks.largest() * groups.largest();
     const RowLayout layout = p.layoutOf(largest);
     Step step;
-    int64_t copy = 0, results = 0;
+    int64_t copy = 0;
     for (int64_t i = 0; i < blocks.count; ++i) {
-      const int64_t begin = groups.begin(blocks.begin(i));
-      const int64_t size = groups.begin(blocks.begin(i + 1)) - begin;
+      const auto [begin, size] = p.squaresOfBlock(groups, blocks, i);
       copy = std::max(copy, p.source.copyElements(first + begin, size));
-      results = std::max(results, p.resultElements(first + begin, size));
     }
     step.operands = {argument(0),
                      argument(2),
@@ -279,7 +291,7 @@ static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
                      newMemory(call, layout.elements()),
                      newMemory(call, components * p.sumStride(largest)),
                      newMemory(call, copy),
-                     newMemory(call, results)};
+                     newMemory(call, p.resultElements(groups, blocks, first))};
     step.function = [product, groups, blocks, layout,
                      first = first](std::span<void *const> pointers) {
       const DataProduct &p = *product;
@@ -287,19 +299,18 @@ static void buildWithAllWindows(std::shared_ptr<const DataProduct> product,
       auto *patches = static_cast<float *>(pointers[3]);
       for (int64_t i = 0; i < blocks.count; ++i) {
         const Range block{blocks.begin(i), blocks.size(i)};
-        const int64_t begin = groups.begin(block.begin);
-        const int64_t end = groups.begin(block.begin + block.size);
-        p.transformPatchesOf(first + begin, end - begin, pointers[0],
+        const auto [begin, size] = p.squaresOfBlock(groups, blocks, i);
+        p.transformPatchesOf(first + begin, size, pointers[0],
                              static_cast<float *>(pointers[5]), layout, 0,
                              patches);
         Ahead ahead;
-        if (i + 1 < blocks.count)
-          ahead = Ahead(
-              fetchRows(p.source.images,
-                        p.source.rows(first + end,
-                                      groups.begin(blocks.begin(i + 2)) - end),
-                        pointers[0]),
-              p.panels() * p.tilesPerPanel(block.size));
+        if (i + 1 < blocks.count) {
+          const auto [next, nextSize] = p.squaresOfBlock(groups, blocks, i + 1);
+          ahead = Ahead(fetchRows(p.source.images,
+                                  p.source.rows(first + next, nextSize),
+                                  pointers[0]),
+                        p.panels() * p.tilesPerPanel(block.size));
+        }
         for (int64_t panel = 0; panel < p.panels(); ++panel)
           p.multiplyPanel(layout, patches, groups, block, first, panel,
                           windows + panel * p.panelElements(),
@@ -338,13 +349,6 @@ static void buildWithAllPatches(std::shared_ptr<const DataProduct> product,
   constexpr int64_t mostGroups = 8;
   const Parts groups(total, tileRows), blocks(groups.count, mostGroups);
   const int64_t largest = blocks.largest() * groups.largest();
-  int64_t results = 0;
-  for (int64_t i = 0; i < blocks.count; ++i) {
-    const int64_t begin = groups.begin(blocks.begin(i));
-    results = std::max(
-        results,
-        p.resultElements(begin, groups.begin(blocks.begin(i + 1)) - begin));
-  }
   Phase multiplying;
   for (auto [first, count] : cut(p.panels(), p.d.pieces)) {
     Step step;
@@ -353,7 +357,7 @@ static void buildWithAllPatches(std::shared_ptr<const DataProduct> product,
                      patches,
                      newMemory(call, p.panelElements()),
                      newMemory(call, components * p.sumStride(largest)),
-                     newMemory(call, results)};
+                     newMemory(call, p.resultElements(groups, blocks, 0))};
     step.function = [product, layout, groups, blocks, first = first,
                      count = count](std::span<void *const> pointers) {
       const DataProduct &p = *product;
