@@ -26,7 +26,20 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from models_in_float64 import ROUNDING, ExportedModel, Judged, Record, Refused, commit, parsed, parser_of, succeed, tool, words
+from models_in_float64 import (
+    ROUNDING,
+    ExportedModel,
+    Judged,
+    Record,
+    Refused,
+    commit,
+    parsed,
+    parser_of,
+    passes_and_near,
+    succeed,
+    tool,
+    words,
+)
 
 # What an error of the processor counts at least: its sums may be lucky, those of a GPU are in another order.
 FLOORS = {"f32": 1e-6, "bf16": 4e-3, "f16": 4e-3}
@@ -143,12 +156,6 @@ def judge(model: Model, precision: str, architecture: str, budget: str, commit: 
         expected = model.processor_errors(precision, architecture)
         outcome.compare(errors, expected, FLOORS[precision], lambda: model.most_errors(precision, architecture))
     return outcome
-
-
-def passes_and_near(group: list[Outcome]) -> str:
-    """How many pass, and how many are near."""
-    near = sum(outcome.is_near for outcome in group)
-    return f"{sum(outcome.passes for outcome in group)}{f' + {near}' if near else ''}"
 
 
 def table(outcomes: list[Outcome]) -> str:

@@ -30,6 +30,7 @@ sys.path[:0] = [str(ROOT / "test/EndToEnd"), str(MODELS)]
 
 import compare
 import numpy as np
+import replay64
 import replays
 import steps
 from safetensors.numpy import load_file, save_file
@@ -131,6 +132,12 @@ class Judged:
         self.seconds = round(time.monotonic() - begin, 1)
 
 
+def passes_and_near(group: list[Any]) -> str:
+    """How many of these outcomes pass, and how many are near."""
+    near = sum(outcome.is_near for outcome in group)
+    return f"{sum(outcome.passes for outcome in group)}{f' + {near}' if near else ''}"
+
+
 class ExportedModel:
     """An exported step, with what it gives in float64 after so many steps."""
 
@@ -171,12 +178,8 @@ class ExportedModel:
 
         What was added to the state is still there behind its updates and no error, so it is taken away again.
         """
-        drawn = np.random.default_rng(seed)
         start = load_file(self.inputs)
-        moved = {}
-        for name, x in start.items():
-            factor = 1 + rounding * drawn.integers(-1, 2, x.shape)
-            moved[name] = np.asarray(x * factor, x.dtype) if np.issubdtype(x.dtype, np.floating) else x
+        moved = dict(zip(start, replay64.moved(start.values(), rounding, seed), strict=True))
         inputs = program.with_suffix(".nearby.safetensors")
         save_file(moved, inputs)
         try:

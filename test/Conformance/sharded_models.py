@@ -49,6 +49,7 @@ from models_in_float64 import (
     commit,
     parsed,
     parser_of,
+    passes_and_near,
     succeed,
     words,
 )
@@ -191,8 +192,7 @@ def table(outcomes: list[Outcome]) -> str:
         cells = []
         for title in titles:
             runs = [outcome for outcome in group if columns[outcome.plan] == title]
-            near = sum(outcome.is_near for outcome in runs)
-            cells.append(f"{sum(outcome.passes for outcome in runs)}{f' + {near}' if near else ''} of {len(runs)}" if runs else "")
+            cells.append(f"{passes_and_near(runs)} of {len(runs)}" if runs else "")
         cells.append(str(len(list(grid([model]))) - len(group)))
         judged = [outcome for outcome in group if not outcome.why]
         if judged:

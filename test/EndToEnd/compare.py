@@ -34,6 +34,7 @@ sys.path.insert(0, str(HERE / "models"))
 
 import exportlib  # noqa: E402
 import numpy as np  # noqa: E402
+import replay64  # noqa: E402
 import replays  # noqa: E402
 from safetensors.numpy import load_file, save_file  # noqa: E402
 
@@ -197,7 +198,7 @@ def compare(build: Path, folder: Path, name: str, threads: int = 2, program: Pat
 
     judge_state(result, info, outputs, truth, [jax_state])
     if not interpreted and not result.is_close:
-        judge_state(result, info, outputs, truth, [jax_state, *replays.nearby(text, info, steps, WAYS_NEARBY)])
+        judge_state(result, info, outputs, truth, [jax_state, *replay64.nearby(text, info, steps, WAYS_NEARBY)])
     return result
 
 

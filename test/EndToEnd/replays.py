@@ -94,8 +94,3 @@ def replayed(text: str, info: dict, wide: bool, steps: int) -> tuple[list[Any], 
     else:
         replay = original(text, info)
     return replay.results[steps][: sum(leaf["donated"] for leaf in info["args"])], replay.losses[:steps]
-
-
-def nearby(text: str, info: dict, steps: int, ways: int) -> list[list[Any]]:
-    """The states after some steps that start from numbers that are moved by one rounding, in so many ways."""
-    return replay64.nearby(text, info, steps, ways)
