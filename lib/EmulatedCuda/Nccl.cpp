@@ -369,15 +369,25 @@ std::string Ranks::whyEnded(int peer, Kind kind) const {
          ", and " + me() + " waits for it";
 }
 
-/// What a rank said last that takes nothing any more, if it ended by itself.
+/// Why a rank that takes nothing any more ended, if it said that. What it sent
+/// before is read over: the exchange in which this rank is cannot succeed.
 std::string Ranks::lastWord(int peer) {
-  Link &link = links[size_t(peer)];
+  const int socket = links[size_t(peer)].socket;
   Header header;
-  while (recv(link.socket, &header, sizeof(header), MSG_PEEK | MSG_DONTWAIT) ==
+  while (recv(socket, &header, sizeof(header), MSG_DONTWAIT) ==
          sizeof(header)) {
-    if (header.kind != Kind::waits)
+    if (header.kind > Kind::waits)
       return whyEnded(peer, header.kind);
-    (void)recv(link.socket, &header, sizeof(header), MSG_DONTWAIT);
+    if (header.kind == Kind::waits)
+      continue;
+    std::vector<uint8_t> over(header.count * widthOf(header.type));
+    for (size_t done = 0; done < over.size();) {
+      const ssize_t count =
+          recv(socket, over.data() + done, over.size() - done, MSG_DONTWAIT);
+      if (count <= 0)
+        return "";
+      done += size_t(count);
+    }
   }
   return "";
 }

@@ -57,8 +57,9 @@ public:
                   at(memory(elements * size_t(count), 0)), elements, type,
                   ranks, stream);
   }
-  void send(ncclComm_t ranks, int peer) {
-    ncclSend(at(memory(4, 1)), 4, ncclFloat32, peer, ranks, stream);
+  void send(ncclComm_t ranks, int peer, size_t elements = 4) {
+    ncclSend(at(memory(elements, 1)), elements, ncclFloat32, peer, ranks,
+             stream);
   }
   void receive(ncclComm_t ranks, int peer) {
     ncclRecv(at(memory(4, 0)), 4, ncclFloat32, peer, ranks, stream);
@@ -258,6 +259,16 @@ TEST(Nccl, PairsSendsAndReceives) {
                  std::this_thread::sleep_for(std::chrono::milliseconds(300));
                }
                rank.gather(ranks);
+               return "";
+             });
+  // It ends while this one sends more than a connection holds, and what it sent
+  // before stands in front of its last word.
+  expectSaid("rank 1 has failed, and rank 0 waits for it",
+             [](Rank &rank, ncclComm_t ranks) {
+               if (rank.number == 0)
+                 rank.send(ranks, 1, 1 << 20);
+               else
+                 rank.gather(ranks);
                return "";
              });
   expectSaid("which waits for 4 float32 by rank",
