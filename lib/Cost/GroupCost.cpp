@@ -18,6 +18,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Libraries/GpuMatmul.h"
+#include "tenon/Libraries/WidenedProducts.h"
 #include "tenon/Target/GpuArchitectures.h"
 
 #include "mlir/IR/Builders.h"
@@ -156,29 +157,42 @@ double shareOf(Operation *product, bool isFallback, step::GroupOp group,
          (sumsOperand(group) ? shareWithSums : 1);
 }
 
-/// Elements that the library converts for a product where the processor has no
-/// quick products of 16 bits: it multiplies f32, widens operands of 16 bits
-/// block by block and rounds such results. With `multiplied` all three tensors
-/// are taken to be of that type. Nothing is known of a call without a
+/// Elements that the library converts for a product of 16 bits where the
+/// processor has no quick ones: it multiplies f32, widens operands of 16 bits
+/// and rounds such results. With `multiplied` all three tensors are taken to be
+/// of that type. Nothing where no tensor has 16 bits, and for a call without a
 /// description, such as one of XLA's.
-double convertedElements(step::GroupOp group, Operation *product,
-                         const target::Target &target,
-                         std::optional<ElementType> multiplied) {
-  if (!group->hasAttr(exec::libraryAttrName) || target.isGpu() ||
+std::optional<double> convertedElements(step::GroupOp group, Operation *product,
+                                        const target::Target &target,
+                                        std::optional<ElementType> multiplied) {
+  auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  if (!library || target.isGpu() ||
       target.multipliesNatively(ElementType::bf16, target.isa) ||
       !isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(
           product))
-    return 0;
+    return std::nullopt;
+  SmallVector<Value> tensors(product->getOperands());
+  tensors.push_back(product->getResult(0));
   double elements = 0;
-  auto add = [&](Value value) {
+  for (Value value : tensors) {
     Type stored = getElementTypeOrSelf(value.getType());
     if (multiplied ? *multiplied != ElementType::f32
                    : stored.isBF16() || stored.isF16())
       elements += double(elementCount(shapeOf(value)));
-  };
-  llvm::for_each(product->getOperands(), add);
-  add(product->getResult(0));
-  return elements;
+  }
+  if (elements == 0)
+    return std::nullopt;
+  std::string ignored;
+  auto described = exec::fromAttribute(library, ignored);
+  auto *matmul = described
+                     ? std::get_if<libraries::MatmulDescription>(&*described)
+                     : nullptr;
+  if (!matmul)
+    return elements;
+  matmul->computeType = ElementType::f32;
+  if (multiplied)
+    matmul->lhsType = matmul->rhsType = matmul->resultType = *multiplied;
+  return double(libraries::elementsConverted(*matmul, target.isa));
 }
 
 /// How long attention takes by tiles of bf16, next to the same by vectors of
@@ -213,11 +227,11 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
                            std::optional<ElementType> multiplied) {
   const int64_t parts = partsOf(group, work, target);
   const int64_t cores = std::min(parts, target.cores);
-  const double converted =
+  const std::optional<double> converted =
       convertedElements(group, kernel.root(), target, multiplied);
   const target::Rate &multiplyAdd =
       target.computeRate(multipliesTf32(group) ? ElementType::bf16
-                         : converted > 0       ? ElementType::f32
+                         : converted           ? ElementType::f32
                          : multiplied          ? *multiplied
                                       : multipliedType(group, kernel, target));
   const bool isFallback = group.getKind() != step::GroupKind::library &&
@@ -233,10 +247,9 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
                           ? secondsOfActivation(group, target)
                           : arithmeticSeconds(work.operations, cores, target) /
                                 (isSlow ? share : 1)) +
-                     conversionSeconds(converted, cores);
-  if (auto product = isSlow
-                         ? productSeconds(kernel.root(), target, target.isa)
-                         : std::nullopt)
+                     conversionSeconds(converted.value_or(0), cores);
+  if (auto product = isSlow ? productSeconds(kernel.root(), target, target.isa)
+                            : std::nullopt)
     roofline.compute = product->generated / double(cores);
   roofline.start = startSeconds(parts, target);
   roofline.bytes = work.bytes;

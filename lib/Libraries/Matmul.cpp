@@ -11,7 +11,8 @@
 // computed in blocks: those of the operands are widened into buffers that stay
 // in a core's cache, multiplied there, and the block of the result is rounded.
 //
-// Large products of f32 run by our own code instead (VectorProduct.h).
+// Large products that are multiplied in f32 run by our own code instead
+// (VectorProduct.h), which widens while it copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "PrimitiveCall.h"
 #include "VectorProduct.h"
 
+#include "tenon/Libraries/WidenedProducts.h"
 #include "tenon/Support/Refuse.h"
 
 #include <algorithm>
@@ -143,10 +145,11 @@ bool isWidened(const MatmulDescription &d) {
           d.resultType != ElementType::f32);
 }
 
-/// Whether a product runs by our own code (VectorProduct.h): all of it f32, not
-/// small, no batch, and its tensors lie as that code wants them. The library's
-/// code reads rows of terms where they lie; ours copies them, which takes a
-/// tenth of the time where they are many and meet few columns.
+/// Whether a product runs by our own code (VectorProduct.h): multiplied in f32,
+/// not small, no batch, and its tensors lie as that code wants them. The
+/// library's code reads rows of terms where they lie; ours copies them, which
+/// takes a tenth of the time where they are many and meet few columns. What is
+/// widened the library's code cannot read where it lies.
 bool runsInVectors(const MatmulDescription &d, Isa isa) {
   constexpr double smallestWork = 4e6; // multiplications
   constexpr int64_t fewestOfEach = 64; // rows, columns and terms
@@ -154,9 +157,10 @@ bool runsInVectors(const MatmulDescription &d, Isa isa) {
   bool isLarge = std::min({d.m, d.n, d.k}) >= fewestOfEach &&
                  double(d.m) * double(d.n) * double(d.k) >= smallestWork;
   bool rowsAreWorthCopying =
-      d.lhsStrideM == 1 || (d.lhsStrideK == 1 && d.n >= manyColumns);
+      d.lhsStrideM == 1 ||
+      (d.lhsStrideK == 1 && (d.n >= manyColumns || isWidened(d)));
   return isa >= Isa::avx512 && d.computeType == ElementType::f32 &&
-         !isWidened(d) && d.batch.empty() && isLarge && rowsAreWorthCopying &&
+         d.batch.empty() && isLarge && rowsAreWorthCopying &&
          d.resultStrideN == 1 && (d.rhsStrideK == 1 || d.rhsStrideN == 1);
 }
 
@@ -533,6 +537,9 @@ bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &shape,
 void MatmulBuilder::appendVectors(Task &task, const MatmulDescription &piece,
                                   const Offsets &offsets) {
   VectorProduct product;
+  product.lhsType = piece.lhsType;
+  product.rhsType = piece.rhsType;
+  product.resultType = piece.resultType;
   product.m = piece.m;
   product.n = piece.n;
   product.k = piece.k;
@@ -555,10 +562,9 @@ void MatmulBuilder::appendVectors(Task &task, const MatmulDescription &piece,
   if (hasBias)
     addOperand(places.bias);
   step.function = [product, hasBias](std::span<void *const> pointers) {
-    product.run(static_cast<const float *>(pointers[0]),
-                static_cast<const float *>(pointers[1]),
+    product.run(pointers[0], pointers[1],
                 hasBias ? static_cast<const float *>(pointers[4]) : nullptr,
-                static_cast<float *>(pointers[2]), pointers[3]);
+                pointers[2], pointers[3]);
   };
   task.push_back(std::move(step));
   call.code = "vectors:avx512";
@@ -840,6 +846,25 @@ tenon::libraries::createCall(const PackedMatmulDescription &description,
     return refuse(error, "a packed operand is the right one of rows");
   return cutCall(d, {d}, makeCut(Cut::rows, d.m, rowGranularity, d.pieces),
                  /*inVectors=*/false, Order::packed, engine, isa, error);
+}
+
+int64_t
+tenon::libraries::elementsConverted(const MatmulDescription &description,
+                                    Isa isa) {
+  const MatmulDescription d = canonicalize(description).d;
+  if (!isWidened(d))
+    return 0;
+  int64_t elements = 0;
+  if (!runsInVectors(d, isa)) {
+    for (const Side *side : {&lhsSide, &rhsSide, &resultSide})
+      if (side->isConverted(d))
+        elements += side->elements(d);
+    return elements;
+  }
+  MatmulDescription wide = d;
+  wide.lhsType = wide.rhsType = wide.resultType = ElementType::f32;
+  // The library's code would read rows where they lie.
+  return runsInVectors(wide, isa) ? 0 : lhsSide.elements(d);
 }
 
 int64_t

@@ -7,6 +7,10 @@
 // second level of the cache, the right one 32 columns at a time, which stay in
 // the first. Meanwhile the lines that will be copied next are fetched.
 //
+// An operand that is stored in 16 bits is widened while it is copied, which
+// takes no longer than the copy. The finished sums of a result of 16 bits are
+// rounded out of the cache: until then they are f32.
+//
 // A sum is made of runs of terms: each run begins with zero and adds its terms
 // in order, each by one fused multiply-add; the runs are added in order. The
 // length of a run follows from the number of terms alone, so bits depend
@@ -16,6 +20,8 @@
 
 #ifndef TENON_LIB_LIBRARIES_VECTORPRODUCT_H
 #define TENON_LIB_LIBRARIES_VECTORPRODUCT_H
+
+#include "tenon/Support/ElementType.h"
 
 #include <cstdint>
 
@@ -29,16 +35,20 @@ struct VectorProduct {
   /// That are computed at a time.
   static constexpr int64_t columns = 32;
 
+  /// How tensors are stored: f32, bf16 or f16.
+  ElementType lhsType = ElementType::f32;
+  ElementType rhsType = ElementType::f32;
+  ElementType resultType = ElementType::f32;
   int64_t m = 1, n = 1, k = 1;
   int64_t lhsStrideM = 0, lhsStrideK = 0;
   int64_t rhsStrideK = 0, rhsStrideN = 0;
   int64_t resultStrideM = 0;
 
-  /// What `run` needs to copy operands to, aligned to a cache line.
+  /// What `run` needs for copies and unfinished sums, aligned to a cache line.
   int64_t workspaceBytes() const;
 
   /// `bias` is null if nothing is added. Only for processors with AVX-512.
-  void run(const float *lhs, const float *rhs, const float *bias, float *result,
+  void run(const void *lhs, const void *rhs, const float *bias, void *result,
            void *workspace) const;
 };
 

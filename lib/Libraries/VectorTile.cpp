@@ -45,13 +45,20 @@ TENON_VECTORS void multiplyTile(const Tile &tile) {
     left += leftStride;
     right += rightStride;
   };
-  const float *resultRow = tile.result;
+  constexpr auto width = int64_t(sizeof(float));
+  const bool hasNext = tile.next != nullptr;
+  const auto *written =
+      static_cast<const char *>(hasNext ? tile.next : tile.result);
+  const int64_t writtenWidth = hasNext ? tile.nextWidth : width;
+  const int64_t writtenStride =
+      writtenWidth * (hasNext ? tile.nextStride : tile.resultStride);
   const int64_t steps = tile.terms / termsPerFetch;
   for (int64_t step = 0; step < steps; ++step) {
     if (step < Rows) {
-      __builtin_prefetch(resultRow, /*write=*/1);
-      __builtin_prefetch(resultRow + Vectors * lanes - 1, /*write=*/1);
-      resultRow += tile.resultStride;
+      __builtin_prefetch(written, /*write=*/1);
+      __builtin_prefetch(written + (Vectors * lanes - 1) * writtenWidth,
+                         /*write=*/1);
+      written += writtenStride;
     }
     if (step < tile.rightPairs)
       tile.rightFetch->next();

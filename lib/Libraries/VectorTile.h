@@ -63,6 +63,10 @@ struct Tile {
   int64_t columns = 0;         // that there are
   const float *bias = nullptr; // added in the end; null for none
   bool adds = false;           // to what is there
+  /// Where the caller takes the result next, in elements of `nextWidth` bytes:
+  /// its lines are fetched instead of the result's. Null if it stays.
+  const void *next = nullptr;
+  int64_t nextStride = 0, nextWidth = 0;
   /// What is fetched meanwhile: so many pairs of lines of each.
   Fetch *leftFetch = nullptr, *rightFetch = nullptr;
   int64_t leftPairs = 0, rightPairs = 0;

@@ -16,57 +16,11 @@ using namespace tenon;
 using namespace tenon::libraries;
 using namespace tenon::libraries::winograd;
 
-#define TENON_MAPPING                                                          \
-  __attribute__((target("avx512f,avx512bw,avx512vl,prfchw")))
-#define TENON_MAPPED TENON_MAPPING __attribute__((always_inline)) static
+#define TENON_MAPPED TENON_VECTORS __attribute__((always_inline)) static
 
 namespace {
 
-// Up to 16 elements as f32.
-
-struct F32Lanes {
-  using Element = float;
-  TENON_MAPPED __m512 load(const float *from, __mmask16 mask) {
-    return _mm512_maskz_loadu_ps(mask, from);
-  }
-  TENON_MAPPED void store(float *to, __mmask16 mask, __m512 value) {
-    _mm512_mask_storeu_ps(to, mask, value);
-  }
-};
-
-struct Bf16Lanes {
-  using Element = uint16_t;
-  TENON_MAPPED __m512 load(const uint16_t *from, __mmask16 mask) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(
-        _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16));
-  }
-  TENON_MAPPED void store(uint16_t *to, __mmask16 mask, __m512 value) {
-    __m512i bits = _mm512_castps_si512(value);
-    __m512i upper = _mm512_srli_epi32(bits, 16);
-    __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
-    __m512i words = _mm512_srli_epi32(
-        _mm512_add_epi32(bits,
-                         _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))),
-        16);
-    // Rounding could make an infinity of what is not a number.
-    __mmask16 isNaN = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
-    words = _mm512_mask_or_epi32(words, isNaN, upper, _mm512_set1_epi32(0x40));
-    _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(words));
-  }
-};
-
-struct F16Lanes {
-  using Element = uint16_t;
-  TENON_MAPPED __m512 load(const uint16_t *from, __mmask16 mask) {
-    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, from));
-  }
-  TENON_MAPPED void store(uint16_t *to, __mmask16 mask, __m512 value) {
-    _mm256_mask_storeu_epi16(to, mask,
-                             _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
-  }
-};
-
-/// The same of up to 16 elements that lie `stride` apart.
+/// Loads up to 16 elements that lie `stride` apart as f32.
 template <typename Type>
 TENON_MAPPED __m512 loadApart(const typename Type::Element *from,
                               int64_t stride, int64_t count) {
@@ -201,7 +155,7 @@ struct Walk {
 /// Transforms some channels of what lies in so many rows and columns as are
 /// mapped of each image from `(row * 2 - lowRows, column * 2 - lowColumns)` on.
 template <typename Rows, typename Columns, typename Type>
-TENON_MAPPING void
+TENON_VECTORS void
 transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
                   int64_t lowColumns, int64_t first, int64_t count,
                   const typename Type::Element *from,
@@ -228,7 +182,7 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
       const auto *source = corner + channels.begin;
       float *target = to + channels.offset + (place + patch) * channels.pitch;
       const __mmask16 mask = firstLanes(channels.count);
-      auto store = [&](int i, int j, __m512 value) TENON_MAPPING
+      auto store = [&](int i, int j, __m512 value) TENON_VECTORS
           __attribute__((always_inline)) {
         _mm512_storeu_ps(target + (i * patchSide + j) * componentStride, value);
       };
@@ -237,7 +191,7 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
       };
       if (isInside)
         applyTwice<Rows, Columns>(
-            [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+            [&](int i, int j) TENON_VECTORS __attribute__((always_inline)) {
               return Type::load(at(i, j), mask);
             },
             store);
@@ -245,7 +199,7 @@ transformChannels(const Images &images, const Squares &squares, int64_t lowRows,
         // What does not exist is not read, but an address of it may be that of
         // no memory, which takes the processor long to ignore.
         applyTwice<Rows, Columns>(
-            [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+            [&](int i, int j) TENON_VECTORS __attribute__((always_inline)) {
               return Type::load(exists[i][j] ? at(i, j) : from,
                                 exists[i][j] & mask);
             },
@@ -275,7 +229,7 @@ void transform(const Images &images, const Squares &squares, int64_t lowRows,
 }
 
 template <typename Type>
-TENON_MAPPING void storeResults(const Images &images, const Squares &squares,
+TENON_VECTORS void storeResults(const Images &images, const Squares &squares,
                                 int64_t first, int64_t count, const float *sums,
                                 int64_t componentStride, int64_t channels,
                                 typename Type::Element *to) {
@@ -291,11 +245,11 @@ TENON_MAPPING void storeResults(const Images &images, const Squares &squares,
       const __mmask16 mask = firstLanes(channels - channel);
       const float *from = sums + square * pitch + channel;
       applyTwice<ResultMap>(
-          [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+          [&](int i, int j) TENON_VECTORS __attribute__((always_inline)) {
             return _mm512_loadu_ps(from +
                                    (i * patchSide + j) * componentStride);
           },
-          [&](int i, int j, __m512 value) TENON_MAPPING
+          [&](int i, int j, __m512 value) TENON_VECTORS
           __attribute__((always_inline)) {
             if (i < rows && j < columns)
               Type::store(corner + i * images.rowStride +
@@ -308,14 +262,14 @@ TENON_MAPPING void storeResults(const Images &images, const Squares &squares,
 
 /// Vectors of columns, term by term, whether columns lie side by side or not.
 template <bool areApart, typename Type>
-TENON_MAPPING void
+TENON_VECTORS void
 transformColumns(const WindowPart &part, int64_t terms, int64_t columns,
                  const typename Type::Element *from, int64_t componentStride,
                  float *to, int64_t pitch) {
   const __mmask16 mask = firstLanes(columns);
   for (int64_t term = 0; term < terms; ++term)
     applyTwice<WindowMap>(
-        [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+        [&](int i, int j) TENON_VECTORS __attribute__((always_inline)) {
           const auto *tap = from + part.taps[i][j] + term * part.termStride;
           if (i >= part.rows || j >= part.columns)
             return _mm512_setzero_ps();
@@ -324,7 +278,7 @@ transformColumns(const WindowPart &part, int64_t terms, int64_t columns,
           else
             return Type::load(tap, mask);
         },
-        [&](int i, int j, __m512 value) TENON_MAPPING
+        [&](int i, int j, __m512 value) TENON_VECTORS
         __attribute__((always_inline)) {
           _mm512_storeu_ps(
               to + term * pitch + (i * patchSide + j) * componentStride, value);
@@ -334,7 +288,7 @@ transformColumns(const WindowPart &part, int64_t terms, int64_t columns,
 /// The same where terms lie side by side: rows and columns of 16 by 16 are
 /// exchanged first.
 template <typename Type>
-TENON_MAPPING void
+TENON_VECTORS void
 transformTerms(const WindowPart &part, int64_t terms, int64_t columns,
                const typename Type::Element *from, int64_t componentStride,
                float *to, int64_t pitch) {
@@ -359,12 +313,12 @@ transformTerms(const WindowPart &part, int64_t terms, int64_t columns,
       }
     for (int64_t row = 0; row < here; ++row)
       applyTwice<WindowMap>(
-          [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+          [&](int i, int j) TENON_VECTORS __attribute__((always_inline)) {
             return i < part.rows && j < part.columns
                        ? _mm512_load_ps(window[i][j][row])
                        : _mm512_setzero_ps();
           },
-          [&](int i, int j, __m512 value) TENON_MAPPING
+          [&](int i, int j, __m512 value) TENON_VECTORS
           __attribute__((always_inline)) {
             _mm512_storeu_ps(to + (term + row) * pitch +
                                  (i * patchSide + j) * componentStride,
@@ -374,14 +328,14 @@ transformTerms(const WindowPart &part, int64_t terms, int64_t columns,
 }
 
 template <bool areApart, typename Type>
-TENON_MAPPING void storeGradients(const WindowPart &part, int64_t columns,
+TENON_VECTORS void storeGradients(const WindowPart &part, int64_t columns,
                                   const float *sums, int64_t componentStride,
                                   int64_t pieces, int64_t pieceStride,
                                   typename Type::Element *to) {
   for (int64_t column = 0; column < columns; column += lanes) {
     const __mmask16 mask = firstLanes(columns - column);
     applyTwice<WindowGradientMap>(
-        [&](int i, int j) TENON_MAPPING __attribute__((always_inline)) {
+        [&](int i, int j) TENON_VECTORS __attribute__((always_inline)) {
           const float *from =
               sums + (i * patchSide + j) * componentStride + column;
           __m512 sum = _mm512_loadu_ps(from);
@@ -390,7 +344,7 @@ TENON_MAPPING void storeGradients(const WindowPart &part, int64_t columns,
                 _mm512_add_ps(sum, _mm512_loadu_ps(from + piece * pieceStride));
           return sum;
         },
-        [&](int i, int j, __m512 value) TENON_MAPPING
+        [&](int i, int j, __m512 value) TENON_VECTORS
         __attribute__((always_inline)) {
           if (i >= part.rows || j >= part.columns)
             return;
@@ -407,7 +361,7 @@ TENON_MAPPING void storeGradients(const WindowPart &part, int64_t columns,
 /// A block of up to 16 channels, rows here, by 16 columns of a row of an image,
 /// the other way around: `channels` elements per column.
 template <typename Type>
-TENON_MAPPING void copyBlock(const typename Type::Element *from,
+TENON_VECTORS void copyBlock(const typename Type::Element *from,
                              int64_t channelStride, int64_t channelsHere,
                              int64_t columnsHere, float *to, int64_t channels) {
   const __mmask16 mask = firstLanes(columnsHere);
@@ -426,7 +380,7 @@ TENON_MAPPING void copyBlock(const typename Type::Element *from,
 
 /// Back again: columns are `pitch` elements apart in `from`.
 template <typename Type>
-TENON_MAPPING void copyBlockBack(const float *from, int64_t pitch,
+TENON_VECTORS void copyBlockBack(const float *from, int64_t pitch,
                                  int64_t channelsHere, int64_t columnsHere,
                                  typename Type::Element *to,
                                  int64_t channelStride) {
