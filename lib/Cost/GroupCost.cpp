@@ -157,6 +157,18 @@ double shareOf(Operation *product, bool isFallback, step::GroupOp group,
          (sumsOperand(group) ? shareWithSums : 1);
 }
 
+/// The matrix product of a library for processors that a group asks for.
+std::optional<libraries::MatmulDescription> matmulOf(step::GroupOp group) {
+  auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  std::string ignored;
+  auto described =
+      library ? exec::fromAttribute(library, ignored) : std::nullopt;
+  auto *matmul = described
+                     ? std::get_if<libraries::MatmulDescription>(&*described)
+                     : nullptr;
+  return matmul ? std::optional(*matmul) : std::nullopt;
+}
+
 /// Elements that the library converts for a product of 16 bits where the
 /// processor has no quick ones: it multiplies f32, widens operands of 16 bits
 /// and rounds such results. With `multiplied` all three tensors are taken to be
@@ -165,8 +177,7 @@ double shareOf(Operation *product, bool isFallback, step::GroupOp group,
 std::optional<double> convertedElements(step::GroupOp group, Operation *product,
                                         const target::Target &target,
                                         std::optional<ElementType> multiplied) {
-  auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
-  if (!library || target.isGpu() ||
+  if (!group->hasAttr(exec::libraryAttrName) || target.isGpu() ||
       target.multipliesNatively(ElementType::bf16, target.isa) ||
       !isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(
           product))
@@ -182,11 +193,7 @@ std::optional<double> convertedElements(step::GroupOp group, Operation *product,
   }
   if (elements == 0)
     return std::nullopt;
-  std::string ignored;
-  auto described = exec::fromAttribute(library, ignored);
-  auto *matmul = described
-                     ? std::get_if<libraries::MatmulDescription>(&*described)
-                     : nullptr;
+  auto matmul = matmulOf(group);
   if (!matmul)
     return elements;
   matmul->computeType = ElementType::f32;
@@ -272,6 +279,20 @@ Roofline cost::rooflineOf(step::GroupOp group, const target::Target &target,
 
 double cost::conversionSeconds(double elements, int64_t cores) {
   return elements / (convertedPerSecond * double(cores));
+}
+
+std::optional<double> cost::secondsOfConversions(step::GroupOp group,
+                                                 const target::Target &target,
+                                                 ElementType type) {
+  auto matmul = matmulOf(group);
+  if (!matmul || target.isGpu() || target.multipliesNatively(type, target.isa))
+    return std::nullopt;
+  matmul->computeType = ElementType::f32;
+  matmul->lhsType = matmul->rhsType = matmul->resultType = type;
+  if (!libraries::widensInCopies(*matmul, target.isa))
+    return std::nullopt;
+  return conversionSeconds(
+      double(libraries::elementsConverted(*matmul, target.isa)), target.cores);
 }
 
 Cost cost::costOf(step::GroupOp group, const target::Target &target) {

@@ -162,7 +162,7 @@ private:
   /// Gives `module` the formats that are cheapest with these kernels, as far as
   /// they are not settled, and holds its state as they ask for. If there is a
   /// reason to keep all f32, it has no others.
-  ExitCode lower(ModuleOp module, const Outlook &outlook,
+  ExitCode lower(ModuleOp module, std::vector<precision::PlannedKernel> kernels,
                  const precision::SettledFormats &settled, const Limit &limit,
                  StringRef whyWide, precision::FormatReport &report);
   /// Whether the groups of one choice are to be preferred to another's.
@@ -226,7 +226,8 @@ ExitCode FormatSearch::lookAhead(OwningOpRef<ModuleOp> module,
   return planBytes(*copy, run, outlook.planned);
 }
 
-ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
+ExitCode FormatSearch::lower(ModuleOp module,
+                             std::vector<precision::PlannedKernel> kernels,
                              const precision::SettledFormats &settled,
                              const Limit &limit, StringRef whyWide,
                              precision::FormatReport &report) {
@@ -243,7 +244,7 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
     options.holding = holding;
     options.holdBatches = run.resolved.holdBatches && !forXla;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
-        options, run.resolved.machine, outlook.kernels, settled, report));
+        options, run.resolved.machine, std::move(kernels), settled, report));
     if (run.resolved.holdBatches && !forXla) {
       precision::HoldBatchPassOptions batch;
       batch.format = options.format;
@@ -320,16 +321,28 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
     precision::FormatReport report;
     Outlook outlook; // of the groups that it leads to
     Limit limit;     // that it was made within
+    bool inCalls;    // whether calls convert by themselves, as far as they can
+    // What is chosen with the kernels of these groups.
+    std::optional<precision::FormatReport> next = std::nullopt;
+
+    std::vector<precision::PlannedKernel>
+    kernelsOf(const Outlook &outlook) const {
+      std::vector<precision::PlannedKernel> kernels = outlook.kernels;
+      if (!inCalls)
+        for (precision::PlannedKernel &kernel : kernels)
+          kernel.converting.reset();
+      return kernels;
+    }
   };
   Outlook asItIs;
   if (ExitCode code = lookAhead(step.clone(), asItIs); code != exitOk)
     return code;
-  Limit limit;
+  Limit wanted;
   if (weighsBytes)
-    limit = {slowestForBytes * asItIs.seconds,
-             {asItIs.planned.all,
-              int64_t(wantedShare * double(asItIs.planned.temporaries))},
-             wantedShare * asItIs.livePeak};
+    wanted = {slowestForBytes * asItIs.seconds,
+              {asItIs.planned.all,
+               int64_t(wantedShare * double(asItIs.planned.temporaries))},
+              wantedShare * asItIs.livePeak};
   // Narrow values change what is worth joining, so a choice is made anew with
   // the kernels that the last one leads to, as long as its groups are not
   // slower.
@@ -337,44 +350,58 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
   constexpr double nearlyEqual = 1.01;
   std::vector<Choice> choices;
   size_t preferred = 0;
-  // What was chosen with the kernels of that.
-  std::optional<precision::FormatReport> next;
-  do {
-    Choice choice{step.clone(), {}, {}, limit};
-    if (ExitCode code = lower(*choice.lowered,
-                              choices.empty() ? asItIs : choices.back().outlook,
-                              {}, limit, /*whyWide=*/"", choice.report);
-        code != exitOk)
+  auto chooseAgainAndAgain = [&](bool inCalls) -> ExitCode {
+    const size_t first = choices.size();
+    Limit limit = wanted;
+    do {
+      const bool isFirst = choices.size() == first;
+      Choice choice{step.clone(), {}, {}, limit, inCalls};
+      if (ExitCode code =
+              lower(*choice.lowered,
+                    choice.kernelsOf(isFirst ? asItIs : choices.back().outlook),
+                    {}, limit, /*whyWide=*/"", choice.report);
+          code != exitOk)
+        return code;
+      if (!isFirst)
+        choices.back().next = choice.report;
+      if (llvm::any_of(choices, [&](const Choice &known) {
+            return haveSameFormats(known.report, choice.report);
+          }))
+        return exitOk;
+      if (ExitCode code = lookBeside(choice.lowered, choice.outlook);
+          code != exitOk)
+        return code;
+      choices.push_back(std::move(choice));
+      const Outlook &found = choices.back().outlook;
+      if (isBetter(found, choices[preferred].outlook, wanted))
+        preferred = choices.size() - 1;
+      // The plan is what counts.
+      if (found.planned.temporaries > limit.planned.temporaries)
+        limit.livePeak = std::min(
+            limit.livePeak, found.livePeak * double(limit.planned.temporaries) /
+                                double(found.planned.temporaries));
+    } while (
+        choices.size() - first < mostChoices &&
+        (weighsBytes || choices.back().outlook.seconds <=
+                            nearlyEqual * choices[preferred].outlook.seconds));
+    return exitOk;
+  };
+  // Where calls convert what is narrow more values are, and may have more
+  // kernels in the end. Nobody knows before they are grouped.
+  if (ExitCode code = chooseAgainAndAgain(/*inCalls=*/false); code != exitOk)
+    return code;
+  if (llvm::any_of(asItIs.kernels, [](const precision::PlannedKernel &kernel) {
+        return kernel.converting.has_value();
+      }))
+    if (ExitCode code = chooseAgainAndAgain(/*inCalls=*/true); code != exitOk)
       return code;
-    if (llvm::any_of(choices, [&](const Choice &known) {
-          return haveSameFormats(known.report, choice.report);
-        })) {
-      next = std::move(choice.report);
-      break;
-    }
-    if (ExitCode code = lookBeside(choice.lowered, choice.outlook);
-        code != exitOk)
-      return code;
-    choices.push_back(std::move(choice));
-    const Outlook &found = choices.back().outlook;
-    if (isBetter(found, choices[preferred].outlook, limit))
-      preferred = choices.size() - 1;
-    // The plan is what counts.
-    if (found.planned.temporaries > limit.planned.temporaries)
-      limit.livePeak = std::min(
-          limit.livePeak, found.livePeak * double(limit.planned.temporaries) /
-                              double(found.planned.temporaries));
-  } while (
-      choices.size() < mostChoices &&
-      (weighsBytes || choices.back().outlook.seconds <=
-                          nearlyEqual * choices[preferred].outlook.seconds));
   const double wideSeconds = choices.front().report.wideSeconds;
   // The last cut is made with the kernels of that choice, and finds it:
   // what it would have otherwise leads to kernels that are slower, or that
   // nobody has seen, and stays as it is.
-  if (preferred + 1 < choices.size())
-    next = std::move(choices[preferred + 1].report);
   Choice best = std::move(choices[preferred]);
+  std::optional<precision::FormatReport> next = std::move(best.next);
+  Limit limit = wanted;
   if (weighsBytes && (!next || !haveSameFormats(best.report, *next))) {
     // That may have had another price.
     next.reset();
@@ -389,8 +416,8 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
     }
     next.emplace();
     OwningOpRef<ModuleOp> again = step.clone();
-    if (ExitCode code = lower(*again, best.outlook, settled, limit,
-                              /*whyWide=*/"", *next);
+    if (ExitCode code = lower(*again, best.kernelsOf(best.outlook), settled,
+                              limit, /*whyWide=*/"", *next);
         code != exitOk)
       return code;
   }
@@ -408,8 +435,9 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
         : isAsItIs || !weighsBytes
             ? "the step is predicted to be quicker in f32"
             : "the step is predicted to be quicker, or smaller, in f32";
-    Choice wide{step.clone(), {}, {}, {}};
-    if (ExitCode code = lower(*wide.lowered, asItIs, {}, {}, why, wide.report);
+    Choice wide{step.clone(), {}, {}, {}, /*inCalls=*/false};
+    if (ExitCode code =
+            lower(*wide.lowered, asItIs.kernels, {}, {}, why, wide.report);
         code != exitOk)
       return code;
     if (!isAsItIs)

@@ -138,10 +138,24 @@ std::pair<size_t, size_t> chooseProduct(const Loops &loops) {
   return best;
 }
 
+/// The conversion from f32 to 16 bits that alone reads the result; null if
+/// there is none.
+Operation *roundingOf(Operation *op) {
+  Value result = op->getResult(0);
+  if (!result.hasOneUse() || !getElementTypeOrSelf(result).isF32())
+    return nullptr;
+  auto convert = dyn_cast<stablehlo::ConvertOp>(*result.getUsers().begin());
+  if (!convert || convert->getBlock() != op->getBlock())
+    return nullptr;
+  Type to = getElementTypeOrSelf(convert.getType());
+  return to.isBF16() || to.isF16() ? convert.getOperation() : nullptr;
+}
+
 } // namespace
 
 std::optional<LibraryCandidate>
-fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
+fusion::describeDot(Operation *op, DotSurroundings surroundings,
+                    std::string &whyNot) {
   auto dot = cast<stablehlo::DotGeneralOp>(op);
   if (dot.getAlgorithm()) {
     whyNot = "an algorithm, which import writes as plain dots";
@@ -154,21 +168,32 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
   auto resultType = cast<RankedTensorType>(result.getType());
   SmallVector<int64_t> resultStrides = rowMajorStrides(resultType.getShape());
   LibraryCandidate candidate;
-  Operation *resultTranspose = nullptr;
-  if (throughResult) {
+  // What reads the result alone, in its order.
+  SmallVector<Operation *> behind;
+  auto last = [&] { return behind.empty() ? op : behind.back(); };
+  auto takeRounding = [&] {
+    Operation *rounding =
+        surroundings.conversions ? roundingOf(last()) : nullptr;
+    if (rounding)
+      behind.push_back(rounding);
+  };
+  takeRounding();
+  if (surroundings.transpose) {
+    Value read = last()->getResult(0);
     auto transpose =
-        result.hasOneUse()
-            ? dyn_cast<stablehlo::TransposeOp>(*result.getUsers().begin())
+        read.hasOneUse()
+            ? dyn_cast<stablehlo::TransposeOp>(*read.getUsers().begin())
             : nullptr;
     if (!transpose) {
       whyNot = "the result is not read by one transpose alone";
       return std::nullopt;
     }
-    resultTranspose = transpose;
+    behind.push_back(transpose);
     SmallVector<int64_t> stored =
         rowMajorStrides(cast<RankedTensorType>(transpose.getType()).getShape());
     for (auto [to, from] : llvm::enumerate(transpose.getPermutation()))
       resultStrides[from] = stored[to];
+    takeRounding();
   }
 
   Loops loops;
@@ -178,8 +203,10 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
     rhs = std::move(right);
     return loops.contracted.size() <= 1;
   };
-  StridedView lhsThrough = stridedView(dot, dot.getLhs()),
-              rhsThrough = stridedView(dot, dot.getRhs());
+  StridedView lhsThrough =
+                  stridedView(dot, dot.getLhs(), surroundings.conversions),
+              rhsThrough =
+                  stridedView(dot, dot.getRhs(), surroundings.conversions);
   if (!contractsAsOne(lhsThrough, rhsThrough) &&
       !contractsAsOne(lhsThrough, plainView(dot.getRhs())) &&
       !contractsAsOne(plainView(dot.getLhs()), rhsThrough) &&
@@ -204,11 +231,9 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
     return std::nullopt;
   }
 
-  auto lhsType = elementTypeOf(
-           cast<RankedTensorType>(dot.getLhs().getType()).getElementType()),
-       rhsType = elementTypeOf(
-           cast<RankedTensorType>(dot.getRhs().getType()).getElementType()),
-       type = elementTypeOf(resultType.getElementType());
+  auto lhsType = elementTypeOf(getElementTypeOrSelf(lhs.source)),
+       rhsType = elementTypeOf(getElementTypeOrSelf(rhs.source)),
+       type = elementTypeOf(getElementTypeOrSelf(last()->getResult(0)));
   if (!lhsType || !rhsType || !type) {
     whyNot = "an element type the library does not know";
     return std::nullopt;
@@ -254,8 +279,7 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
     if (!llvm::is_contained(candidate.operations, through))
       candidate.operations.push_back(through);
   candidate.operations.push_back(op);
-  if (resultTranspose)
-    candidate.operations.push_back(resultTranspose);
+  candidate.operations.append(behind);
   candidate.operands = {lhs.source, rhs.source};
   if (swapped)
     std::swap(candidate.operands[0], candidate.operands[1]);

@@ -17,6 +17,7 @@
 #include "tenon/Fusion/LibraryCandidates.h"
 #include "tenon/Fusion/LibraryGroup.h"
 #include "tenon/Libraries/Library.h"
+#include "tenon/Libraries/WidenedProducts.h"
 #include "tenon/Target/Target.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -85,10 +86,11 @@ private:
     return {ElementType::f32};
   }
 
-  /// The call for a dot, read by a transpose or not.
-  std::optional<LibraryCandidate>
-  describeProduct(Operation *op, bool throughResult, std::string &whyNot) {
-    auto candidate = describeDot(op, throughResult, whyNot);
+  /// The call for a dot, which the library need not run.
+  std::optional<LibraryCandidate> describeProduct(Operation *op,
+                                                  DotSurroundings surroundings,
+                                                  std::string &whyNot) {
+    auto candidate = describeDot(op, surroundings, whyNot);
     if (!candidate || !gpu)
       return candidate;
     libraries::GpuMatmulDescription onGpu(*matmulOf(candidate->description));
@@ -97,6 +99,33 @@ private:
       onGpu.factors = libraries::Factors::tf32;
     candidate->description = onGpu;
     return candidate;
+  }
+
+  /// The call that a dot becomes, read by a transpose if that is possible. What
+  /// conversions widen and round the call does where that takes no longer.
+  std::optional<LibraryCandidate> chooseProduct(Operation *op, target::Isa isa,
+                                                std::string &whyNot) {
+    auto converts = [&](const LibraryCandidate &candidate) {
+      auto *matmul =
+          std::get_if<libraries::MatmulDescription>(&candidate.description);
+      return matmul && libraries::widensInCopies(*matmul, isa);
+    };
+    std::string ignored;
+    for (bool conversions : {true, false})
+      for (bool transpose : {true, false}) {
+        if (conversions && gpu)
+          continue;
+        const bool isLast = !conversions && !transpose;
+        std::string &why = isLast ? whyNot : ignored;
+        auto candidate = describeProduct(op, {transpose, conversions}, why);
+        // The library is asked, which takes time, if there is a conversion.
+        if (conversions && !(candidate && converts(*candidate)))
+          continue;
+        candidate = accept(std::move(candidate), isa, why);
+        if (candidate && (!conversions || converts(*candidate)))
+          return candidate;
+      }
+    return std::nullopt;
   }
 
   /// The candidate if the library runs it, its pieces and the type that it
@@ -149,12 +178,7 @@ private:
     std::optional<LibraryCandidate> candidate;
     if (leavesToKernel(op, isa, whyNot)) {
     } else if (llvm::isa<stablehlo::DotGeneralOp>(op)) {
-      std::string ignored;
-      candidate = accept(describeProduct(op, /*throughResult=*/true, ignored),
-                         isa, ignored);
-      if (!candidate)
-        candidate = accept(describeProduct(op, /*throughResult=*/false, whyNot),
-                           isa, whyNot);
+      candidate = chooseProduct(op, isa, whyNot);
     } else if (gpu) {
       whyNot = "cuBLASLt has matrix products alone";
     } else if (llvm::isa<stablehlo::CustomCallOp>(op)) {

@@ -75,7 +75,7 @@ private:
   bool takesPacked(stablehlo::DotGeneralOp dot) {
     std::string ignored;
     auto candidate =
-        isa ? describeDot(dot, /*throughResult=*/false, ignored) : std::nullopt;
+        isa ? describeDot(dot, {}, ignored) : std::nullopt;
     auto *plain =
         candidate
             ? std::get_if<libraries::MatmulDescription>(&candidate->description)

@@ -231,7 +231,7 @@ ArrayRef<int64_t> fusion::contractedFirst(step::GroupOp call,
 
 namespace {
 
-/// The call that computes `op` and, of a dot, the transpose behind it.
+/// The call that computes `op` and, of a dot, what is around it.
 std::optional<LibraryCandidate> describeCall(Operation *op, bool onGpus,
                                              std::string &whyNot) {
   if (auto call = dyn_cast<stablehlo::CustomCallOp>(op)) {
@@ -242,9 +242,12 @@ std::optional<LibraryCandidate> describeCall(Operation *op, bool onGpus,
   }
   if (isa<stablehlo::ConvolutionOp>(op))
     return describeConvolution(op, whyNot);
-  auto candidate = describeDot(op, /*throughResult=*/true, whyNot);
+  // A body has the conversions that its call does.
+  DotSurroundings around{.transpose = true, .conversions = !onGpus};
+  auto candidate = describeDot(op, around, whyNot);
+  around.transpose = false;
   if (!candidate)
-    candidate = describeDot(op, /*throughResult=*/false, whyNot);
+    candidate = describeDot(op, around, whyNot);
   if (candidate && onGpus)
     candidate->description =
         libraries::GpuMatmulDescription(*matmulOf(candidate->description));

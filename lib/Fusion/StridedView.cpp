@@ -31,13 +31,22 @@ StridedView fusion::plainView(Value operand) {
   return view;
 }
 
-StridedView fusion::stridedView(Operation *user, Value operand) {
+static bool widens(Operation *op) {
+  auto convert = dyn_cast<stablehlo::ConvertOp>(op);
+  Type from = convert ? getElementTypeOrSelf(convert.getOperand()) : Type();
+  return convert && (from.isBF16() || from.isF16()) &&
+         getElementTypeOrSelf(convert.getType()).isF32();
+}
+
+StridedView fusion::stridedView(Operation *user, Value operand,
+                                bool throughWidening) {
   SmallVector<Operation *> through;
   Value source = operand;
   while (Operation *op = source.getDefiningOp()) {
     auto slice = dyn_cast<stablehlo::SliceOp>(op);
-    bool isView =
-        isa<stablehlo::TransposeOp>(op) || (slice && leavesOutStagger(slice));
+    bool isView = isa<stablehlo::TransposeOp>(op) ||
+                  (slice && leavesOutStagger(slice)) ||
+                  (throughWidening && widens(op));
     if (!isView || op->getBlock() != user->getBlock())
       break;
     through.push_back(op);
@@ -46,6 +55,8 @@ StridedView fusion::stridedView(Operation *user, Value operand) {
   StridedView view = plainView(source);
   std::reverse(through.begin(), through.end());
   for (Operation *op : through) {
+    if (widens(op))
+      continue;
     auto transpose = dyn_cast<stablehlo::TransposeOp>(op);
     if (!transpose) {
       view.shape = llvm::to_vector(

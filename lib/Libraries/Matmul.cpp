@@ -848,6 +848,12 @@ tenon::libraries::createCall(const PackedMatmulDescription &description,
                  /*inVectors=*/false, Order::packed, engine, isa, error);
 }
 
+bool tenon::libraries::widensInCopies(const MatmulDescription &description,
+                                      Isa isa) {
+  const MatmulDescription d = canonicalize(description).d;
+  return isWidened(d) && runsInVectors(d, isa);
+}
+
 int64_t
 tenon::libraries::elementsConverted(const MatmulDescription &description,
                                     Isa isa) {

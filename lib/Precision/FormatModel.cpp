@@ -260,6 +260,8 @@ private:
   /// or writes in 16 bits, unless it is known to be a call that rounds its
   /// result by itself.
   double castSeconds(const PlannedKernel &kernel, const Traffic &moved) const {
+    if (kernel.converting)
+      return *kernel.converting;
     const bool isWide = llvm::none_of(
         kernel.reads, [](const Traffic &read) { return read.isNarrow; });
     return live && kernel.kind == step::GroupKind::library && isWide &&
@@ -359,7 +361,8 @@ private:
           addSeconds(variable, narrowLevel,
                      kernel.runs * castSeconds(kernel, moved));
           // Beside the 16 bits the f32 is there.
-          if (double bytes = countedCast(moved); bytes > 0 && !moved.isNarrow)
+          if (double bytes = countedCast(kernel, moved);
+              bytes > 0 && !moved.isNarrow)
             addBorder(alwaysWide(), variable, 0, bytes);
         }
   }
@@ -402,7 +405,7 @@ private:
                  seconds(true, false) - seconds(true, true));
       // It writes what it multiplies, or f32.
       addBorder(product, variable, kernel.runs * castSeconds(kernel, *made),
-                countedCast(*made));
+                countedCast(kernel, *made));
     }
     for (const Traffic &read : kernel.reads) {
       if (!isMultiplied(read))
@@ -411,7 +414,9 @@ private:
       forbidBorder(copyOf(index), product);
       if (mayBeNarrow(index))
         addBorder(product, model.variableOfClass[index],
-                  kernel.runs * castSeconds(read.bytes), countedCast(read));
+                  kernel.runs * (kernel.converting ? *kernel.converting
+                                                   : castSeconds(read.bytes)),
+                  countedCast(kernel, read));
     }
   }
 
@@ -434,9 +439,9 @@ private:
   /// The f32 that a kernel which casts makes for another kernel is there while
   /// that runs, and no longer. It counts where formats could not make up for
   /// it: if it is more than a quarter of the peak. Returns its bytes then.
-  double countedCast(const Traffic &moved) const {
+  double countedCast(const PlannedKernel &kernel, const Traffic &moved) const {
     constexpr double leastShare = 0.25;
-    return live && live->isHigh(moved) &&
+    return live && !kernel.converting && live->isHigh(moved) &&
                    moved.wholeBytes > leastShare * live->peak()
                ? moved.wholeBytes
                : 0;
@@ -510,7 +515,7 @@ private:
     for (auto [moment, kernel] : llvm::zip_equal(live->moments(), kernels)) {
       const int product = productOfKernel(kernel);
       const int variable = product < 0 ? -1 : model.variableOfProduct[product];
-      if (kernel.takesAnyFormat && variable < 0)
+      if ((kernel.takesAnyFormat && variable < 0) || kernel.converting)
         continue;
       for (const Traffic &read : kernel.reads)
         if (int index = classOf(read);

@@ -116,6 +116,8 @@ private:
           multipliesNarrow
               ? kernel.roofline
               : cost::rooflineOf(group, machine, elementTypeOf(narrow));
+      kernel.converting =
+          cost::secondsOfConversions(group, machine, elementTypeOf(narrow));
     }
     llvm::SmallDenseSet<Value> seen;
     for (auto [operand, bytes] :

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What formats are chosen for, next to what the groups of the lowered step are predicted to take before some become one.
 
-    python fused_model.py FOLDER [NAME...] [--build BUILD] [--within PERCENT]
+    python fused_model.py FOLDER [NAME...] [--build BUILD] [--within PERCENT] [--products KIND...]
 
 FOLDER holds NAME.mlir as test/EndToEnd/models/generate.py writes it. Each step is compiled up to its groups in bf16, for
-processors that multiply bf16 by dot products and by tiles, and nothing is run. Prints a table, and ends with code 1 if the
-two differ by more than PERCENT (5) anywhere.
+processors that widen bf16 to multiply it (`widened`) and that multiply it by `dot products` and by `tiles`; KIND leaves
+out others. Nothing is run. Prints a table, and ends with code 1 if the two differ by more than PERCENT (5) anywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAMES = ("02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "08_lstm", "10_vit_tiny")
-FEATURE_SETS = {"dot products": "x86-64-v4+avx512bf16", "tiles": "x86-64-v4+amxbf16"}
+FEATURE_SETS = {"widened": "x86-64-v4", "dot products": "x86-64-v4+avx512bf16", "tiles": "x86-64-v4+amxbf16"}
 SETTLED = "its kernels were formed with it"
 
 
@@ -39,11 +39,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     parser.add_argument("--within", type=float, default=5, metavar="PERCENT")
+    parser.add_argument("--products", nargs="+", choices=FEATURE_SETS, default=list(FEATURE_SETS), metavar="KIND")
     arguments = parser.parse_args()
     print("| step | products of bf16 | model | groups | apart | in f32 | settled |\n|---|---|---:|---:|---:|---:|---:|")
     most = 0.0
     for name in arguments.names or NAMES:
-        for words, cpu in FEATURE_SETS.items():
+        for words in arguments.products:
+            cpu = FEATURE_SETS[words]
             with tempfile.TemporaryDirectory() as folder:
                 found = stages(arguments.build / "bin/tenon", arguments.folder / f"{name}.mlir", cpu, Path(folder))
             formats, model = found["precision"]["formats"], found["precision"]["predicted_seconds"]

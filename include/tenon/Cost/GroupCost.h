@@ -20,6 +20,7 @@
 
 #include "mlir/IR/Region.h"
 
+#include <optional>
 #include <vector>
 
 namespace tenon::cost {
@@ -56,6 +57,14 @@ Roofline rooflineOf(step::GroupOp group, const target::Target &target,
 /// Seconds in which a library's call on so many cores widens elements of 16
 /// bits to f32, or rounds as many, in blocks that stay in caches.
 double conversionSeconds(double elements, int64_t cores);
+
+/// What a library's product of f32 would take longer if its operands were of
+/// such a type of 16 bits, which it widens in copies that it makes of f32 as
+/// well, and its result, which it rounds. Nothing where it does not, or where
+/// the processor multiplies 16 bits no slower.
+std::optional<double> secondsOfConversions(step::GroupOp group,
+                                           const target::Target &target,
+                                           ElementType type);
 
 /// Leaves the predicted time of each group on it as step::nanosecondsAttrName.
 void annotateTimes(mlir::Region &region, const target::Target &target);

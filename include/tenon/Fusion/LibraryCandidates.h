@@ -28,10 +28,21 @@ struct LibraryCandidate {
   llvm::SmallVector<mlir::Value> operands;
 };
 
-/// The call that computes `op`, or the transpose that alone reads it when
-/// `throughResult`; nothing, with the reason, if it has no description.
-std::optional<LibraryCandidate>
-describeDot(mlir::Operation *op, bool throughResult, std::string &whyNot);
+/// What a call does beside a dot.
+struct DotSurroundings {
+  /// It computes the transpose that alone reads the dot.
+  bool transpose = false;
+  /// It reads operands of 16 bits that conversions widen for the dot, and
+  /// rounds the result if a conversion to 16 bits alone reads that.
+  bool conversions = false;
+};
+
+/// The call that computes `op` and, of its surroundings, what is asked for:
+/// conversions as far as there are some. Nothing, with the reason, if it has no
+/// description.
+std::optional<LibraryCandidate> describeDot(mlir::Operation *op,
+                                            DotSurroundings surroundings,
+                                            std::string &whyNot);
 std::optional<LibraryCandidate> describeConvolution(mlir::Operation *op,
                                                     std::string &whyNot);
 

@@ -667,7 +667,10 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
     description, together with the transposes of its operands, which the library
     reads through strides. Products of bf16 are multiplied as such where the
     machine's instructions for it are no slower than those for f32 and the
-    library has code for the shape; otherwise the call widens its operands. What
+    library has code for the shape; otherwise the call widens its operands. On
+    processors with AVX-512 a large product of f32 also takes over conversions
+    that widen its operands from 16 bits, and the one that alone reads its
+    result and rounds it: its code does that in copies that it makes anyway. What
     the library does not run stays for the generic template, and with `choose`
     so do small products of f32 that generated code is predicted to compute in
     less time; a remark says why.

@@ -26,8 +26,10 @@ struct StridedView {
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
 /// What `user` reads as `operand`, through what is in front of it in its block:
-/// transposes in front of a loop run once.
-StridedView stridedView(mlir::Operation *user, mlir::Value operand);
+/// transposes in front of a loop run once. With `throughWidening` also through
+/// conversions from 16 bits to f32; then elements are those of the source.
+StridedView stridedView(mlir::Operation *user, mlir::Value operand,
+                        bool throughWidening = false);
 /// `operand` as it lies in memory.
 StridedView plainView(mlir::Value operand);
 

@@ -14,6 +14,10 @@
 
 namespace tenon::libraries {
 
+/// Whether a call that multiplies f32 has tensors of 16 bits, and converts them
+/// in the copies that its code makes of f32 as well.
+bool widensInCopies(const MatmulDescription &description, target::Isa isa);
+
 /// Elements that the call converts, or copies, beyond what it does for operands
 /// and a result of f32. 0 where it widens what it copies in any case.
 int64_t elementsConverted(const MatmulDescription &description,

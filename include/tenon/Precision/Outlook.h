@@ -40,6 +40,10 @@ struct PlannedKernel {
   cost::Roofline roofline; // as it is
   /// What it would be with operands of f32 and of 16 bits, where it multiplies.
   cost::Roofline wide, narrow;
+  /// What it takes longer with operands of 16 bits that it widens by itself,
+  /// and a result that it rounds, although it multiplies f32; nothing if it
+  /// needs f32 in memory. Seconds.
+  std::optional<double> converting;
   std::vector<Traffic> reads, writes;
   /// Second forms of values that it makes.
   std::vector<Traffic> copies;
