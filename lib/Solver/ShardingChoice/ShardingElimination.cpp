@@ -3,9 +3,18 @@
 #include "ShardingChoice/ShardingElimination.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <bit>
 
 using namespace tenon::solver;
+
+/// So many lists at least, the first of which are empty.
+template <typename List>
+static void startLists(std::vector<List> &lists, size_t count) {
+  if (lists.size() < count)
+    lists.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    lists[i].clear();
+}
 
 /// The order in which groups are eliminated: always the one with the smallest
 /// table. Where even that is too large, one of the groups in it is left as it
@@ -14,7 +23,7 @@ std::vector<int32_t> ShardingElimination::order(const Region &region,
                                                 int64_t largest,
                                                 SplitRandom &random) {
   const auto count = static_cast<int32_t>(region.groups.size());
-  std::vector<std::vector<int32_t>> neighbours(count);
+  startLists(neighbours, size_t(count));
   for (int32_t member = 0; member < count; ++member) {
     std::vector<int32_t> &list = neighbours[member];
     for (const ShardingGroups::Link &link :
@@ -85,15 +94,14 @@ std::vector<int32_t> ShardingElimination::order(const Region &region,
 void ShardingElimination::addOwnCosts(
     Region &region, const std::vector<int32_t> &labels,
     const std::vector<std::vector<double>> &costs) {
-  ownCosts.resize(region.groups.size());
+  startLists(ownCosts, region.groups.size());
   for (size_t member = 0; member < region.groups.size(); ++member) {
     const int32_t group = region.groups[member];
     std::vector<int32_t> &kept = region.labels[member];
     std::vector<double> &own = ownCosts[member];
-    own.clear();
     for (int32_t label : kept)
       own.push_back(costs[group][label]);
-    std::vector<uint64_t> rows(kept.size());
+    rows.assign(kept.size(), 0);
     for (const ShardingGroups::Link &link : groups.groups[group].links) {
       const ShardingTables::Side &side = tables.side(link.edge, link.isFirst);
       if (numbers[link.other] >= 0) {
@@ -107,23 +115,45 @@ void ShardingElimination::addOwnCosts(
       for (size_t i = 0; i < kept.size(); ++i)
         own[i] += row[side.rowOf[kept[i]]];
     }
-    if (!keepsDistinct)
-      continue;
-    std::unordered_map<uint64_t, size_t> cheapest;
-    size_t count = 0;
-    for (size_t i = 0; i < kept.size(); ++i) {
-      const auto [found, isNew] = cheapest.try_emplace(rows[i], count);
-      const size_t place = found->second;
-      if (isNew)
-        ++count;
-      else if (own[i] >= own[place])
-        continue;
-      kept[place] = kept[i];
-      own[place] = own[i];
-    }
-    kept.resize(count);
-    own.resize(count);
+    if (keepsDistinct)
+      dropEqual(kept, own);
   }
+}
+
+/// Keeps the cheapest of labels with equal `rows`, in the place of their first.
+void ShardingElimination::dropEqual(std::vector<int32_t> &labels,
+                                    std::vector<double> &own) {
+  // Half of the table stays empty, so that what is looked for is near.
+  const size_t last = std::bit_ceil(2 * labels.size() + 1) - 1;
+  places.assign(last + 1, {0, -1});
+  size_t count = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    size_t at = (rows[i] ^ rows[i] >> 32) & last;
+    while (places[at].second >= 0 && places[at].first != rows[i])
+      at = (at + 1) & last;
+    auto &[key, place] = places[at];
+    if (place < 0) {
+      key = rows[i];
+      place = static_cast<int32_t>(count++);
+    } else if (own[i] >= own[place]) {
+      continue;
+    }
+    labels[place] = labels[i];
+    own[place] = own[i];
+  }
+  labels.resize(count);
+  own.resize(count);
+}
+
+/// An empty one, in the memory of one of a region before.
+ShardingElimination::Factor &ShardingElimination::newFactor() {
+  if (factorCount == factors.size())
+    factors.emplace_back();
+  Factor &factor = factors[factorCount++];
+  factor.scope.clear();
+  factor.costs.clear();
+  factor.isUsed = false;
+  return factor;
 }
 
 /// Adds the costs of a group's labels, with edges to what was left out, and the
@@ -131,7 +161,7 @@ void ShardingElimination::addOwnCosts(
 void ShardingElimination::addFactors(const Region &region, int32_t member,
                                      const std::vector<int32_t> &labels) {
   const std::vector<int32_t> &kept = region.labels[member];
-  Factor own{{member}, ownCosts[member], false};
+  std::vector<double> &own = ownCosts[member];
   for (const ShardingGroups::Link &link :
        groups.groups[region.groups[member]].links) {
     const int32_t other = numbers[link.other];
@@ -141,12 +171,12 @@ void ShardingElimination::addFactors(const Region &region, int32_t member,
     if (other == leftOut) {
       const double *row = opposite.row(labels[link.other]);
       for (size_t i = 0; i < kept.size(); ++i)
-        own.costs[i] += row[side.rowOf[kept[i]]];
+        own[i] += row[side.rowOf[kept[i]]];
     } else if (other >= 0 && link.isFirst) {
-      const auto number = static_cast<int32_t>(factors.size());
+      const auto number = static_cast<int32_t>(factorCount);
       factorsOf[member].push_back(number);
       factorsOf[other].push_back(number);
-      Factor &factor = factors.emplace_back();
+      Factor &factor = newFactor();
       factor.scope = {member, other};
       factor.costs.reserve(kept.size() * size(region, other));
       for (int32_t label : kept) {
@@ -156,12 +186,18 @@ void ShardingElimination::addFactors(const Region &region, int32_t member,
       }
     }
   }
-  factorsOf[member].push_back(static_cast<int32_t>(factors.size()));
-  factors.push_back(std::move(own));
+  factorsOf[member].push_back(static_cast<int32_t>(factorCount));
+  Factor &factor = newFactor();
+  factor.scope = {member};
+  factor.costs = own;
 }
 
+/// Numbers of a table whose memory is kept; larger ones take longer to fill
+/// than to get memory for.
+static constexpr size_t mostKept = 1024;
+
 std::vector<ShardingElimination::Change>
-ShardingElimination::solve(Region region, const std::vector<int32_t> &labels,
+ShardingElimination::solve(Region &region, const std::vector<int32_t> &labels,
                            const std::vector<std::vector<double>> &costs,
                            int64_t largest, SplitRandom &random) {
   const size_t members = region.groups.size();
@@ -169,21 +205,18 @@ ShardingElimination::solve(Region region, const std::vector<int32_t> &labels,
     numbers[region.groups[i]] = static_cast<int32_t>(i);
   addOwnCosts(region, labels, costs);
   const std::vector<int32_t> eliminated = order(region, largest, random);
-  factors.clear();
-  factorsOf.assign(members, {});
+  factorCount = 0;
+  startLists(factorsOf, members);
   for (int32_t member : eliminated)
     addFactors(region, member, labels);
 
-  struct Step {
-    int32_t member;
-    std::vector<int32_t> scope;
-    std::vector<uint16_t> best;
-  };
-  std::vector<Step> steps;
-  std::vector<double> joint;
+  if (steps.size() < eliminated.size())
+    steps.resize(eliminated.size());
+  size_t stepCount = 0;
   for (int32_t member : eliminated) {
-    Step &step = steps.emplace_back();
+    Step &step = steps[stepCount++];
     step.member = member;
+    step.scope.clear();
     for (int32_t factor : factorsOf[member])
       if (!factors[factor].isUsed)
         for (int32_t other : factors[factor].scope)
@@ -191,7 +224,7 @@ ShardingElimination::solve(Region region, const std::vector<int32_t> &labels,
                                            other) == step.scope.end())
             step.scope.push_back(other);
     const size_t dimensions = step.scope.size();
-    std::vector<size_t> extents;
+    extents.clear();
     size_t count = 1;
     for (int32_t other : step.scope) {
       extents.push_back(size(region, other));
@@ -207,7 +240,7 @@ ShardingElimination::solve(Region region, const std::vector<int32_t> &labels,
       effort += static_cast<int64_t>(joint.size());
       // How far apart the factor's numbers are along the label and the scope.
       size_t labelStride = 0, distance = 1;
-      std::vector<size_t> strides(dimensions);
+      strides.assign(dimensions, 0);
       for (size_t i = factor.scope.size(); i-- > 0;) {
         if (factor.scope[i] == member)
           labelStride = distance;
@@ -220,9 +253,8 @@ ShardingElimination::solve(Region region, const std::vector<int32_t> &labels,
       const size_t width = dimensions ? extents.back() : 1;
       const size_t stride = dimensions ? strides.back() : 0;
       double *target = joint.data();
-      std::vector<size_t> indices(dimensions);
       for (size_t label = 0; label < labelCount; ++label) {
-        std::fill(indices.begin(), indices.end(), 0);
+        indices.assign(dimensions, 0);
         const double *source = factor.costs.data() + label * labelStride;
         for (size_t row = 0; row < count / width; ++row) {
           if (stride == 0)
@@ -241,28 +273,32 @@ ShardingElimination::solve(Region region, const std::vector<int32_t> &labels,
           }
         }
       }
-      std::vector<double>().swap(factor.costs);
+      if (factor.costs.capacity() > mostKept)
+        std::vector<double>().swap(factor.costs);
     }
+    if (step.best.capacity() > mostKept)
+      std::vector<uint16_t>().swap(step.best);
     step.best.assign(count, 0);
-    std::vector<double> least(joint.begin(), joint.begin() + count);
+    const auto number = static_cast<int32_t>(factorCount);
+    Factor &factor = newFactor();
+    std::vector<double> &least = factor.costs;
+    least.assign(joint.begin(), joint.begin() + int64_t(count));
     for (size_t label = 1; label < labelCount; ++label)
       for (size_t i = 0; i < count; ++i)
         if (const double cost = joint[label * count + i]; cost < least[i]) {
           least[i] = cost;
           step.best[i] = static_cast<uint16_t>(label);
         }
-    if (dimensions) {
-      for (int32_t other : step.scope)
-        factorsOf[other].push_back(static_cast<int32_t>(factors.size()));
-      factors.push_back({step.scope, std::move(least), false});
-    }
+    factor.scope = step.scope;
+    for (int32_t other : step.scope)
+      factorsOf[other].push_back(number);
   }
   for (int32_t group : region.groups)
     numbers[group] = outside;
 
   std::vector<Change> changes;
   std::vector<int32_t> chosen(members);
-  for (size_t i = steps.size(); i-- > 0;) {
+  for (size_t i = stepCount; i-- > 0;) {
     const int32_t member = steps[i].member;
     size_t place = 0;
     for (int32_t other : steps[i].scope)

@@ -157,22 +157,23 @@ std::vector<int32_t> ShardingSearch::drawRegion() {
     for (const ShardingGroups::Link &link : groups.groups[group].links)
       reach(link.other);
   }
-  for (const std::vector<int32_t> &list : {region, border})
-    for (int32_t group : list)
+  for (const std::vector<int32_t> *list : {&region, &border})
+    for (int32_t group : *list)
       isIn[group] = false;
   return region;
 }
 
 /// All labels, or few of each group: tables are far smaller then.
-std::vector<std::vector<int32_t>>
-ShardingSearch::drawLabels(const std::vector<int32_t> &region) {
+void ShardingSearch::drawLabels(ShardingElimination::Region &region) {
   const bool isNarrow = !promising.empty() && random.unit() < 0.6;
   const size_t most = isNarrow ? size_t(4) << random.below(4) : SIZE_MAX;
-  std::vector<std::vector<int32_t>> drawn;
-  for (int32_t group : region) {
-    std::vector<int32_t> &list =
-        drawn.emplace_back(groups.groups[group].costs.size());
-    if (list.size() <= most) {
+  if (region.labels.size() < region.groups.size())
+    region.labels.resize(region.groups.size());
+  for (size_t i = 0; i < region.groups.size(); ++i) {
+    const int32_t group = region.groups[i];
+    std::vector<int32_t> &list = region.labels[i];
+    if (const size_t count = groups.groups[group].costs.size(); count <= most) {
+      list.resize(count);
       std::iota(list.begin(), list.end(), 0);
       continue;
     }
@@ -181,7 +182,6 @@ ShardingSearch::drawLabels(const std::vector<int32_t> &region) {
     if (std::find(list.begin(), list.end(), labels[group]) == list.end())
       list.push_back(labels[group]);
   }
-  return drawn;
 }
 
 /// Prices of rows are the bound's, more or less, and higher where there is no
@@ -276,6 +276,7 @@ void ShardingSearch::run(int64_t effort) {
   // What a move takes beside its tables, about.
   const auto besides = static_cast<int64_t>(groups.rows.size()) + 100;
   int fitting = 0, exceeding = 0;
+  ShardingElimination::Region region;
   for (int64_t spent = 0; spent < effort; spent = elimination.effort - begin) {
     // Costs are whole numbers: none can be between. What is left of a bound is
     // often nothing but rounding.
@@ -284,9 +285,8 @@ void ShardingSearch::run(int64_t effort) {
             bound.bound() + std::max(0.99, closeEnough * bound.bound()))
       return;
     elimination.effort += besides;
-    ShardingElimination::Region region;
     region.groups = drawRegion();
-    region.labels = drawLabels(region.groups);
+    drawLabels(region);
     priceRegion(region.groups);
     // Large tables find more, small ones are looked at sooner.
     const int64_t largest = int64_t(1000) << random.below(9);

@@ -45,8 +45,7 @@ private:
   __int128 costOf(const std::vector<int32_t> &labels) const;
   __int128 costChange();
   std::vector<int32_t> drawRegion();
-  std::vector<std::vector<int32_t>>
-  drawLabels(const std::vector<int32_t> &region);
+  void drawLabels(ShardingElimination::Region &region);
   void priceRegion(const std::vector<int32_t> &region);
   template <typename Allowed>
   bool take(const std::vector<ShardingElimination::Change> &changes,
