@@ -24,7 +24,8 @@ namespace {
 class Accumulator {
 public:
   explicit Accumulator(Type result)
-      : result(result), complex(isComplex(result)), real(isFloat(result)),
+      : result(result), complex(isComplex(result)),
+        boolean(result.isInteger(1)), real(isFloat(result)),
         wide((complex ? cast<ComplexType>(result).getElementType() : result)
                  .isF64()) {}
 
@@ -34,7 +35,7 @@ public:
       addTo(sum, x.imaginary, y.imaginary, -1);
       addTo(imaginary, x.real, y.imaginary, 1);
       addTo(imaginary, x.imaginary, y.real, 1);
-    } else if (result.isInteger(1)) {
+    } else if (boolean) {
       integer |= uint64_t(x.integer & y.integer);
     } else if (!real)
       integer += uint64_t(x.integer) * uint64_t(y.integer);
@@ -52,16 +53,33 @@ private:
   }
 
   Type result;
-  bool complex, real, wide;
+  bool complex, boolean, real, wide;
   double sum = 0, imaginary = 0;
   uint64_t integer = 0;
 };
+
+/// How far the elements that a result sums lie behind the first of them: for
+/// all indices of `dims`, the last of which varies fastest.
+SmallVector<int64_t> distances(const Tensor &operand, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> found;
+  Index index(operand.rank(), 0), inner(dims.size(), 0), extents;
+  for (int64_t dim : dims)
+    extents.push_back(operand.shape()[dim]);
+  if (llvm::is_contained(extents, 0))
+    return found;
+  do {
+    for (auto [dim, i] : llvm::zip_equal(dims, inner))
+      index[dim] = i;
+    found.push_back(operand.offsetOf(index));
+  } while (next(inner, extents));
+  return found;
+}
 
 /// A plain dot, with a result of `type`.
 Tensor multiply(stablehlo::DotDimensionNumbersAttr dims, const Tensor &lhs,
                 const Tensor &rhs, RankedTensorType type) {
   Tensor result(type);
-  SmallVector<int64_t> lhsFree, rhsFree, extents;
+  SmallVector<int64_t> lhsFree, rhsFree;
   for (int64_t dim = 0; dim < lhs.rank(); ++dim)
     if (!llvm::is_contained(dims.getLhsBatchingDimensions(), dim) &&
         !llvm::is_contained(dims.getLhsContractingDimensions(), dim))
@@ -70,10 +88,11 @@ Tensor multiply(stablehlo::DotDimensionNumbersAttr dims, const Tensor &lhs,
     if (!llvm::is_contained(dims.getRhsBatchingDimensions(), dim) &&
         !llvm::is_contained(dims.getRhsContractingDimensions(), dim))
       rhsFree.push_back(dim);
-  for (int64_t dim : dims.getLhsContractingDimensions())
-    extents.push_back(lhs.shape()[dim]);
-  bool empty = llvm::is_contained(extents, 0);
   if (result.size() != 0) {
+    const SmallVector<int64_t> lhsDistances =
+        distances(lhs, dims.getLhsContractingDimensions());
+    const SmallVector<int64_t> rhsDistances =
+        distances(rhs, dims.getRhsContractingDimensions());
     Index index(result.rank(), 0);
     do {
       Index left(lhs.rank(), 0), right(rhs.rank(), 0);
@@ -86,17 +105,11 @@ Tensor multiply(stablehlo::DotDimensionNumbersAttr dims, const Tensor &lhs,
       for (int64_t dim : rhsFree)
         right[dim] = index[at++];
       Accumulator sum(result.elementType());
-      Index inner(extents.size(), 0);
-      if (!empty)
-        do {
-          for (auto [i, l, r] :
-               llvm::zip_equal(inner, dims.getLhsContractingDimensions(),
-                               dims.getRhsContractingDimensions())) {
-            left[l] = i;
-            right[r] = i;
-          }
-          sum.add(lhs.at(left), rhs.at(right));
-        } while (next(inner, extents));
+      if (!lhsDistances.empty()) {
+        const Element *x = &lhs.at(left), *y = &rhs.at(right);
+        for (auto [l, r] : llvm::zip_equal(lhsDistances, rhsDistances))
+          sum.add(x[l], y[r]);
+      }
       result.at(index) = sum.value();
     } while (next(index, result.shape()));
   }

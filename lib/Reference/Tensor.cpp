@@ -45,7 +45,10 @@ bool reference::isInside(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
   return true;
 }
 
-bool reference::isFloat(Type type) { return isa<FloatType>(type); }
+bool reference::isFloat(Type type) {
+  // Whether a type has an interface takes a look into a table.
+  return isa<Float32Type, Float64Type>(type) || isa<FloatType>(type);
+}
 
 bool reference::isComplex(Type type) { return isa<ComplexType>(type); }
 
