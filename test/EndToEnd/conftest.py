@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,6 +164,35 @@ def shared_folder(factory: pytest.TempPathFactory, name: str) -> Path:
     return folder
 
 
+class Generator:
+    """Writes the texts of steps: a process that keeps JAX, which takes longer to start than to trace most of them."""
+
+    COMMAND = (sys.executable, str(HERE / "models" / "generate.py"))
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+
+    def write(self, name: str, *options: str) -> None:
+        """Writes one step."""
+        if name.startswith(FOR_EIGHT_DEVICES):
+            subprocess.run([*self.COMMAND, name, *options], check=True, capture_output=True)
+            return
+        if not self.process:
+            self.process = subprocess.Popen([*self.COMMAND, "--requests"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdin and self.process.stdout
+        print(json.dumps([name, *options]), file=self.process.stdin, flush=True)
+        assert self.process.stdout.readline() == "done\n", f"{name} was not written; the generator's errors are above"
+
+    def end(self) -> None:
+        """Ends the process, if there is one."""
+        if self.process:
+            self.process.communicate()
+
+
+# Steps whose devices JAX has to know of when it starts.
+FOR_EIGHT_DEVICES = ("15", "16")
+generator = Generator()
+
 # The batch of a small step whose default is too small, in every test. With two images the last statistics of the residual
 # network are over two numbers, whose variance by the difference of two squares has no digit in common with the exact one.
 BATCHES = {"03_resnet18": 8}
@@ -176,25 +206,17 @@ class Steps:
         self.steps: dict[str, Step] = {}
 
     def export(self, *names: str, batch: int | None = None) -> None:
-        """Writes texts with one run of the generator, which takes seconds to start; those of BATCHES with runs of their own."""
-        if batch is None:
-            for name in set(names) & BATCHES.keys():
-                self.export(name, batch=BATCHES[name])
-            names = tuple(name for name in names if name not in BATCHES)
-            if not names:
-                return
-        options = ["--no-run", "--small", *([f"--batch={batch}"] if batch else [])]
-        with one_at_a_time(self.folder / f"{names[0]}.export.lock"):
-            # The description of a step is written last.
-            missing = [name for name in names if not (self.folder / f"{name}.json").exists()]
-            if not missing:
-                return
-            # Another process may export the same step for itself: each puts whole files in place, the descriptions last.
-            with tempfile.TemporaryDirectory(dir=self.folder) as made:
-                command = [sys.executable, str(HERE / "models" / "generate.py"), *missing, *options, "--out", made]
-                subprocess.run(command, check=True, capture_output=True)
-                for file in sorted(Path(made).iterdir(), key=lambda file: file.suffix == ".json"):
-                    file.replace(self.folder / file.name)
+        """Writes the texts of steps that are not there yet."""
+        for name in names:
+            size = BATCHES.get(name) if batch is None else batch
+            with one_at_a_time(self.folder / f"{name}.export.lock"):
+                if (self.folder / f"{name}.json").exists():
+                    continue
+                with tempfile.TemporaryDirectory(dir=self.folder) as made:
+                    generator.write(name, "--no-run", "--small", *([f"--batch={size}"] if size else []), "--out", made)
+                    # Who sees the description of a step, which comes last, sees all of it.
+                    for file in sorted(Path(made).iterdir(), key=lambda file: file.suffix == ".json"):
+                        file.replace(self.folder / file.name)
 
     def with_batch(self, batch: int, name: str) -> Steps:
         """Steps at another batch size, of which one is exported."""
@@ -233,11 +255,13 @@ class Steps:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def kept_for_others(tmp_path_factory: pytest.TempPathFactory) -> None:
+def kept_for_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What XLA and the compiler make of a step is made once per run of the tests."""
     global compilations
     compilations = shared_folder(tmp_path_factory, "compilations")
     replays.folder = shared_folder(tmp_path_factory, "replays")
+    yield
+    generator.end()
 
 
 @pytest.fixture(scope="session")
@@ -252,10 +276,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Steps:
 def models(steps: Steps) -> Steps:
     """Every step, at sizes a test can afford."""
     # Processes that run tests side by side start with different ones.
-    plain = [name for name in NAMES if name not in BATCHES]
-    parts = [plain[0::2], plain[1::2], list(BATCHES)]
-    for part in parts if os.environ.get("PYTEST_XDIST_WORKER") != "gw1" else reversed(parts):
-        steps.export(*part)
+    steps.export(*(NAMES if os.environ.get("PYTEST_XDIST_WORKER") != "gw1" else reversed(NAMES)))
     return steps
 
 
