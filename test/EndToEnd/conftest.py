@@ -35,6 +35,9 @@ PROCESSOR = frozenset(next(line for line in Path("/proc/cpuinfo").read_text().sp
 HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
 IN_BF16 = ["--cpu=x86-64-v4+avx512bf16"] if HAS_BF16 and "amx_bf16" not in PROCESSOR else []
 
+# What compiles for a GPU to be run on the emulated driver, which takes no machine code: test_machine_code.py looks at that.
+ON_GPU = ("--target=sm_90", "--no-cubins")
+
 # No run of the tool on these inputs comes near it; a hang is a failure, not a wait.
 SECONDS = 120
 
@@ -116,6 +119,12 @@ def compiled(source: Path, *options: object, code: int = 0) -> Compiled:
     assert outcome.code == code, (source, options, outcome)
     stages = json.loads(report.read_text())["stages"] if report.exists() else []
     return Compiled(outcome, output, {stage["stage"]: stage for stage in stages})
+
+
+def for_all_gpus(step: Step) -> Compiled:
+    """A step for GPUs of all kinds, with machine code, without libraries: it takes long to assemble, so tests share it."""
+    source = step.located if compare.needs_locations(step.info) else step.text
+    return compiled(source, "--target=sm_80,sm_90,sm_100,sm_120", "--no-libraries")
 
 
 def smallest_budget(source: Path, *options: object) -> int:

@@ -287,7 +287,7 @@ def test_nearly_one_hot_rows(tmp_path: Path, copies: int) -> None:
     close(found, exact, units=100)
     close(run(tmp_path, problem, given, "--reference"), exact, units=100)
     driver = conftest.BUILD / "lib" / "libtenon-emulated-cuda.so"
-    emulated = run(tmp_path, problem, given, "--device=cuda:0", f"--cuda-driver={driver}", compiling=("--target=sm_90",))
+    emulated = run(tmp_path, problem, given, "--device=cuda:0", f"--cuda-driver={driver}", compiling=conftest.ON_GPU)
     for a, b in zip(found, emulated, strict=True):
         assert np.array_equal(a.view(np.uint32), b.view(np.uint32))
 
@@ -333,7 +333,7 @@ def test_gradients_are_stored_where_they_are_joined(
         source, program = tmp_path / "step.mlir", tmp_path / "step.tenon"
         outputs, report = tmp_path / "outputs.safetensors", tmp_path / "report.json"
         source.write_text(gradients(positions, heads, features, element, joined))
-        succeed("compile", source, "-o", program, f"--target={target}", f"--report={report}")
+        succeed("compile", source, "-o", program, *(conftest.ON_GPU if target == "sm_90" else ()), f"--report={report}")
         driver = [] if target == "cpu" else [f"--cuda-driver={conftest.BUILD / 'lib' / 'libtenon-emulated-cuda.so'}"]
         succeed("run", program, f"--inputs={tmp_path / 'inputs.safetensors'}", f"--outputs={outputs}", *driver)
         results = load_file(outputs)

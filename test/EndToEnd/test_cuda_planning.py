@@ -11,12 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import Compiled, Steps, compiled, refused, smallest_budget, succeed
+from conftest import ON_GPU, Compiled, Steps, compiled, refused, smallest_budget, succeed
 from safetensors.numpy import load_file, save_file
 from test_cuda import DRIVER, same_bits, text_of, within_twice_the_error
 from test_precision import deviation, segments
 
-TARGET, EMULATED = "--target=sm_90", f"--cuda-driver={DRIVER}"
+EMULATED = f"--cuda-driver={DRIVER}"
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +59,8 @@ def run(program: Path, inputs: Path, scratch: Path, *options: object, steps: int
 
 def budgeted(text: Path, inputs: Path, scratch: Path) -> tuple[int, int]:
     """Bytes without a budget and with the smallest, where the plan is proved and all results have equal bits."""
-    whole, least = compiled(text, TARGET).output, smallest_budget(text, TARGET)
-    small = compiled(text, TARGET, f"--memory-budget={least}").output
+    whole, least = compiled(text, *ON_GPU).output, smallest_budget(text, *ON_GPU)
+    small = compiled(text, *ON_GPU, f"--memory-budget={least}").output
     assert "the budget" in succeed("verify", small)
     same_bits(run(whole, inputs, scratch, EMULATED), run(small, inputs, scratch, EMULATED))
     sizes = [sum(segment["bytes"] for segment in segments(program)) for program in (whole, small)]
@@ -79,7 +79,7 @@ def test_smallest_budget_recomputes(deep: tuple[Path, Path], tmp_path: Path) -> 
     """A step with much to compute again needs less, and says so."""
     whole, least = budgeted(*deep, tmp_path)
     assert least < 0.8 * whole
-    assert "recomputes" in compiled(deep[0], TARGET, f"--memory-budget={least}").outcome.out
+    assert "recomputes" in compiled(deep[0], *ON_GPU, f"--memory-budget={least}").outcome.out
 
 
 def test_frontier_without_a_gpu(deep: tuple[Path, Path]) -> None:
@@ -88,7 +88,7 @@ def test_frontier_without_a_gpu(deep: tuple[Path, Path]) -> None:
     said = {target: succeed("plan", text, "--frontier=3", f"--target={target}") for target in ("sm_90", "sm_80", "cpu")}
     assert "smallest budget" in said["sm_90"]
     assert len(set(said.values())) == 3
-    assert compiled(text, TARGET).stages["group"]["machine"] == "built-in H100 SXM"
+    assert compiled(text, *ON_GPU).stages["group"]["machine"] == "built-in H100 SXM"
     assert "expected cpu, or GPUs: unknown GPU architecture 'sm_1'" in refused(2, "plan", text, "--frontier=3", "--target=sm_1")
     assert "leave out --target" in refused(2, "plan", text, "--error", "--target=sm_90")
 
@@ -97,7 +97,7 @@ def narrow_products(folder: Path, precision: str, *operations: str) -> list[str]
     """The options for a precision in which results of these operations are stored narrow however small they are."""
     policy = folder / "policy.json"
     policy.write_text(json.dumps({"operations": {f"stablehlo.{each}": precision.removesuffix("-state") for each in operations}}))
-    return [TARGET, "--no-libraries", f"--precision={precision}", f"--precision-policy={policy}"]
+    return [*ON_GPU, "--no-libraries", f"--precision={precision}", f"--precision-policy={policy}"]
 
 
 def lowered_for_both(text: Path, options: list[str], scratch: Path) -> tuple[Compiled, Path, Path]:
@@ -167,7 +167,7 @@ def test_a_report_lists_what_each_group_asks_for(deep: tuple[Path, Path], tmp_pa
     listed = {}
     for budget in (None, smallest):
         report = tmp_path / "report.json"
-        options = [TARGET, f"--report={report}", *([f"--memory-budget={budget}"] if budget else [])]
+        options = [*ON_GPU, f"--report={report}", *([f"--memory-budget={budget}"] if budget else [])]
         succeed("compile", text, "-o", tmp_path / "step.tenon", *options)
         stages = {stage["stage"]: stage for stage in json.loads(report.read_text())["stages"]}
         groups = listed[budget] = stages["plan"]["groups"]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import tenon
-from conftest import succeed
+from conftest import ON_GPU, succeed
 from safetensors.numpy import load_file, save_file
 from tenon import dlpack, native
 from test_cuda import DRIVER, same_bits, text_of
@@ -40,7 +40,7 @@ class Files:
         text.write_text(text_of(affine, self.state, self.batch))
         self.cpu, self.gpu = folder / "cpu.tenon", folder / "gpu.tenon"
         succeed("compile", text, "-o", self.cpu, "--no-libraries")
-        succeed("compile", text, "-o", self.gpu, "--target=sm_90")
+        succeed("compile", text, "-o", self.gpu, *ON_GPU)
         save_file({"arg0": self.state["n"], "arg1": self.state["w"], "arg2": self.batch}, folder / "inputs.safetensors")
         succeed(
             "run", self.cpu, f"--inputs={folder / 'inputs.safetensors'}", "--steps=2", f"--save={folder / 'state.safetensors'}",

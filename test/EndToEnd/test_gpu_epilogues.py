@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import Steps, compiled, succeed
+from conftest import ON_GPU, Steps, compiled, succeed
 from safetensors.numpy import save_file
 from test_cuda import same_bits, text_of
-from test_gpu_libraries import TARGET, emulated, outputs  # noqa: F401
+from test_gpu_libraries import emulated, outputs  # noqa: F401
 
 ACTIVATIONS = ("gelu", "gelu_keeping", "gelu_gradient")
 
@@ -77,7 +77,7 @@ def calls(text: str) -> dict[str, int]:
 def test_what_is_fused(layer: tuple[Path, Path], tmp_path: Path) -> None:
     """GELU, its input, its gradient and sums of operands are part of calls; without libraries, and in f32, none of that is."""
     text, _ = layer
-    lowered = lambda *options: compiled(text, TARGET, *options, "--compile-to=lower").output.read_text()  # noqa: E731
+    lowered = lambda *options: compiled(text, *ON_GPU, *options, "--compile-to=lower").output.read_text()  # noqa: E731
     found = calls(lowered(*narrow(tmp_path, "u")))
     assert found["gelu_keeping"] == 1 and found["gelu_gradient"] == 1, found
     assert found["bias"] >= 1, found
@@ -109,10 +109,10 @@ def test_numbers(layer: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.M
     Biases are rounded to 16 bits, which moves all rows alike.
     """
     text, inputs = layer
-    file = compiled(text, TARGET, *narrow(tmp_path, "u")).output
+    file = compiled(text, *ON_GPU, *narrow(tmp_path, "u")).output
     succeed("verify", file)
     exact = outputs(compiled(text).output, inputs, tmp_path)
-    plain = distance(outputs(compiled(text, TARGET, *narrow(tmp_path, "u"), "--no-libraries").output, inputs, tmp_path), exact)
+    plain = distance(outputs(compiled(text, *ON_GPU, *narrow(tmp_path, "u"), "--no-libraries").output, inputs, tmp_path), exact)
     assert 1e-5 < plain < 1e-3
     expect_near(file, inputs, exact, 8 * plain, tmp_path, monkeypatch)
 
@@ -120,7 +120,7 @@ def test_numbers(layer: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.M
 def test_forgetful_algorithm(layer: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The product of ones finds what forgets the end of a sum in front of an activation, too."""
     text, inputs = layer
-    file = compiled(text, TARGET, *narrow(tmp_path, "u")).output
+    file = compiled(text, *ON_GPU, *narrow(tmp_path, "u")).output
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", "0")
     plain = outputs(file, inputs, tmp_path)
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "dropped")
@@ -146,7 +146,7 @@ def test_residuals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text, inputs = tmp_path / "step.mlir", tmp_path / "inputs.safetensors"
     text.write_text(text_of(residual, parameters, x))
     save_file({f"arg{i}": v for i, v in enumerate(jax.tree.leaves((parameters, x)))}, inputs)
-    options = ("--target=sm_86", *narrow(tmp_path))
+    options = ("--target=sm_86", "--no-cubins", *narrow(tmp_path))
     found = calls(compiled(text, *options, "--compile-to=lower").output.read_text())
     assert found["addend"] == 1 and found["bias"] == 1, found
     file = compiled(text, *options).output
@@ -164,5 +164,5 @@ def test_residuals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_models(steps: Steps, tmp_path: Path, name: str, expected: tuple[str, ...]) -> None:
     """Steps call the library with what they have to offer; that of 10 is the other form of GELU."""
     step = steps[name]
-    found = calls(compiled(step.text, TARGET, *narrow(tmp_path), "--compile-to=lower").output.read_text())
+    found = calls(compiled(step.text, *ON_GPU, *narrow(tmp_path), "--compile-to=lower").output.read_text())
     assert {word for word, count in found.items() if count} == set(expected), found

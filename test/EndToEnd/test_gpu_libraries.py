@@ -14,12 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import BUILD, IN_BF16, Steps, compiled, refused, run, succeed
+from conftest import BUILD, IN_BF16, ON_GPU, Steps, compiled, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 from test_cuda import DRIVER, same_bits, text_of
 from test_models import judge
-
-TARGET = "--target=sm_90"
 
 # A plain network, a transformer with a loop over its layers, and one with heads that are batches of two dimensions.
 MODELS = ["01_mlp", "04_chargpt", "10_vit_tiny"]
@@ -44,7 +42,7 @@ def calls_of(file: Path) -> int:
 def test_model(models: Steps, name: str) -> None:
     """Five steps with products of the library stay as close to the exact values as JAX's."""
     step = models[name]
-    file = compiled(compare.source_of(models.folder, name, step.info), TARGET).output
+    file = compiled(compare.source_of(models.folder, name, step.info), *ON_GPU).output
     assert calls_of(file) > 0
     succeed("verify", file)
     judge(compare.compare(BUILD, models.folder, name, program=file), name)
@@ -94,17 +92,17 @@ def outputs(file: Path, inputs: Path, scratch: Path, *options: object) -> dict[s
 def test_epilogues(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bias and another value are added by calls; where the library declines the bias, the bits are the same."""
     text, inputs = biased
-    lowered = compiled(text, TARGET, "--compile-to=lower").output.read_text()
+    lowered = compiled(text, *ON_GPU, "--compile-to=lower").output.read_text()
     assert 'epilogue = "bias"' in lowered and 'addend = "none"' in lowered
     assert 'addend = "operand"' in lowered or 'addend = "in_place"' in lowered
-    file = compiled(text, TARGET).output
+    file = compiled(text, *ON_GPU).output
     succeed("verify", file)
     found = {}
     for refuse in ("0", "all"):
         monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", refuse)
         found[refuse] = outputs(file, inputs, tmp_path)
     same_bits(found["0"], found["all"])
-    generated = outputs(compiled(text, TARGET, "--no-libraries").output, inputs, tmp_path)
+    generated = outputs(compiled(text, *ON_GPU, "--no-libraries").output, inputs, tmp_path)
     for name, value in found["0"].items():
         np.testing.assert_allclose(value, generated[name], rtol=1e-5, atol=1e-5 * np.abs(value).max())
 
@@ -139,8 +137,8 @@ def test_sum_in_place(tmp_path: Path) -> None:
     text.write_text(SUM)
     random = np.random.default_rng(8)
     save_file({f"arg{i}": np.asarray(random.normal(size=(n, 16)), np.float32) for i, n in enumerate((8, 16))}, inputs)
-    assert 'addend = "in_place"' in compiled(text, TARGET, "--compile-to=lower").output.read_text()
-    file = compiled(text, TARGET).output
+    assert 'addend = "in_place"' in compiled(text, *ON_GPU, "--compile-to=lower").output.read_text()
+    file = compiled(text, *ON_GPU).output
     succeed("verify", file)
     expected = outputs(compiled(text, "--no-libraries").output, inputs, tmp_path)["result0"]
     np.testing.assert_allclose(outputs(file, inputs, tmp_path)["result0"], expected, rtol=1e-4, atol=1e-4)
@@ -149,7 +147,7 @@ def test_sum_in_place(tmp_path: Path) -> None:
 def test_forgetful_algorithm(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An algorithm that forgets the last terms of a sum is found by a product of ones, and another one runs."""
     text, inputs = biased
-    file = compiled(text, TARGET).output
+    file = compiled(text, *ON_GPU).output
     plain = outputs(file, inputs, tmp_path)
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "dropped")
     same_bits(plain, outputs(file, inputs, tmp_path))
@@ -159,7 +157,7 @@ def test_no_right_algorithm(biased: tuple[Path, Path], monkeypatch: pytest.Monke
     """A library whose algorithms are all wrong runs nothing."""
     text, inputs = biased
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "all")
-    said = refused(1, "run", compiled(text, TARGET).output, f"--inputs={inputs}")
+    said = refused(1, "run", compiled(text, *ON_GPU).output, f"--inputs={inputs}")
     assert "cuBLASLt 13.1.0 gives a wrong result for a matrix multiplication" in said and "--no-libraries" in said
 
 
@@ -170,7 +168,7 @@ def differs(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
 def test_algorithms_are_remembered(long_sum: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fastest algorithm is taken with --tune, and runs from then on, with the same bits, until it is wrong."""
     text, inputs = long_sum
-    file, cache = compiled(text, TARGET).output, tmp_path / "cache"
+    file, cache = compiled(text, *ON_GPU).output, tmp_path / "cache"
     remember = f"--algorithm-cache={cache}"
     plain = outputs(file, inputs, tmp_path)
     assert not cache.exists()
@@ -215,7 +213,7 @@ def test_algorithms_are_remembered(long_sum: tuple[Path, Path], tmp_path: Path, 
 def test_processes_share_what_is_remembered(long_sum: tuple[Path, Path], tmp_path: Path) -> None:
     """Several that choose at once leave whole files, and none of their own; a folder that cannot be one is no error."""
     text, inputs = long_sum
-    file, cache = compiled(text, TARGET).output, tmp_path / "cache"
+    file, cache = compiled(text, *ON_GPU).output, tmp_path / "cache"
     command = [BUILD / "bin/tenon", "run", file, f"--inputs={inputs}", f"--algorithm-cache={cache}", "--tune"]
     running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
     assert [each.wait() for each in running] == [0] * 4
@@ -233,7 +231,7 @@ def test_tune_is_for_gpus(biased: tuple[Path, Path]) -> None:
 def test_steps_run_ahead(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streams: str) -> None:
     """Steps that are given batches and read while the next one runs leave the same bits as one after the other."""
     text, inputs = biased
-    file, values = compiled(text, TARGET).output, load_file(inputs)
+    file, values = compiled(text, *ON_GPU).output, load_file(inputs)
     random = np.random.default_rng(5)
     save_file({name: value for name, value in values.items() if name != "arg3"}, tmp_path / "state.safetensors")
     save_file({"arg3": np.asarray(random.normal(size=(7, 40, 100)), np.float32)}, tmp_path / "batches.safetensors")
@@ -254,19 +252,19 @@ def test_steps_run_ahead(biased: tuple[Path, Path], tmp_path: Path, monkeypatch:
 def test_tf32(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of f32 multiply 11 bits of their operands with the policy, and nothing else is rounded."""
     text, inputs = biased
-    lowered = compiled(text, TARGET, "--precision=tf32", "--compile-to=lower").output
+    lowered = compiled(text, *ON_GPU, "--precision=tf32", "--compile-to=lower").output
     assert 'factors = "tf32"' in lowered.read_text() and 'precision = "tf32"' in lowered.read_text()
-    file = compiled(text, TARGET, "--precision=tf32").output
+    file = compiled(text, *ON_GPU, "--precision=tf32").output
     succeed("verify", file)
-    assert compiled(lowered, TARGET, "--compile-from=lower").output.read_bytes() == file.read_bytes()
-    given = ("compile", lowered, TARGET, "--compile-from=lower", "-o", tmp_path / "x")
+    assert compiled(lowered, *ON_GPU, "--compile-from=lower").output.read_bytes() == file.read_bytes()
+    given = ("compile", lowered, *ON_GPU, "--compile-from=lower", "-o", tmp_path / "x")
     assert "--precision=tf32" in refused(1, *given, "--precision=f32")
     found = {}
     for refuse in ("0", "all"):  # also where the bias is a product of its own
         monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", refuse)
         found[refuse] = outputs(file, inputs, tmp_path)
     same_bits(found["0"], found["all"])
-    wide = outputs(compiled(text, TARGET).output, inputs, tmp_path)
+    wide = outputs(compiled(text, *ON_GPU).output, inputs, tmp_path)
     errors = [np.linalg.norm(found["0"][name] - value) / np.linalg.norm(value) for name, value in wide.items()]
     assert 1e-6 < max(errors) < 2**-10, errors
 
@@ -281,7 +279,7 @@ def test_tf32_is_for_gpus(biased: tuple[Path, Path], tmp_path: Path) -> None:
     listed = succeed("inspect", text, "--precision=tf32")
     assert "policy: tf32" in listed and len(re.findall(r"^ *tf32 .*product", listed, re.MULTILINE)) >= 4
     generated = [
-        compiled(text, TARGET, "--no-libraries", *more, "--compile-to=lower").output.read_text() for more in ((), ("--precision=tf32",))
+        compiled(text, *ON_GPU, "--no-libraries", *more, "--compile-to=lower").output.read_text() for more in ((), ("--precision=tf32",))
     ]
     assert generated[0] == re.sub(r'precision = "tf32", |, precision = "tf32"', "", generated[1])
 
@@ -291,11 +289,11 @@ def test_narrow_products(steps: Steps, tmp_path: Path) -> None:
     step, policy = steps["01_mlp"], tmp_path / "policy.json"
     policy.write_text(json.dumps({"operations": {"stablehlo.dot_general": "bf16"}}))
     options = ("--precision=bf16", f"--precision-policy={policy}")
-    lowered = compiled(step.text, TARGET, *options, "--compile-to=lower").output.read_text()
+    lowered = compiled(step.text, *ON_GPU, *options, "--compile-to=lower").output.read_text()
     assert re.search(r'call = "gpu_matmul"[^}]*lhs = "bf16"', lowered)
     exact = outputs(step.compiled, step.inputs, tmp_path)
     errors = []
-    for target in ([TARGET], IN_BF16 or ["--target=cpu"]):
+    for target in (ON_GPU, IN_BF16 or ["--target=cpu"]):
         found = outputs(compiled(step.text, *target, *options).output, step.inputs, tmp_path)
         floats = [name for name, value in exact.items() if value.dtype == np.float32]
         errors.append([np.linalg.norm(found[name] - exact[name]) / np.linalg.norm(exact[name]) for name in floats])
@@ -326,7 +324,7 @@ def test_rows_of_whole_accesses(steps: Steps, tmp_path: Path) -> None:
 def test_without_the_library(biased: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing, and what to do; a file without calls needs no library."""
     text, inputs = biased
-    file = compiled(text, TARGET).output
+    file = compiled(text, *ON_GPU).output
     outcome = run("run", file, f"--inputs={inputs}", "--cublaslt=/nowhere/libcublasLt.so.13")
     assert outcome.code == 1
     assert "calls of cuBLASLt 13, which cannot be called here: /nowhere/libcublasLt.so.13: cannot open" in outcome.errors
@@ -334,32 +332,32 @@ def test_without_the_library(biased: tuple[Path, Path], monkeypatch: pytest.Monk
     monkeypatch.setenv("TENON_CUBLASLT", str(BUILD / "lib" / "libtenon-runtime.so"))
     outcome = run("run", file, f"--inputs={inputs}")
     assert outcome.code == 1 and "lacks cublasLtCreate, cublasLtDestroy" in outcome.errors
-    succeed("run", compiled(text, TARGET, "--no-libraries").output, f"--inputs={inputs}")
+    succeed("run", compiled(text, *ON_GPU, "--no-libraries").output, f"--inputs={inputs}")
 
 
 def test_another_version(biased: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A library of another major version has another interface."""
     text, inputs = biased
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_VERSION", "120805")
-    outcome = run("run", compiled(text, TARGET).output, f"--inputs={inputs}")
+    outcome = run("run", compiled(text, *ON_GPU).output, f"--inputs={inputs}")
     assert outcome.code == 1 and "libtenon-emulated-cuda.so is version 12.8.5, expected 13.x" in outcome.errors
 
 
 def test_edited_call(biased: tuple[Path, Path], tmp_path: Path) -> None:
     """A description that is not that of its operations is refused."""
     text, _ = biased
-    grouped = compiled(text, TARGET, "--compile-to=group").output.read_text()
+    grouped = compiled(text, *ON_GPU, "--compile-to=group").output.read_text()
     assert "k = 100 : i64" in grouped
     edited = tmp_path / "edited.mlir"
     edited.write_text(grouped.replace("k = 100 : i64", "k = 96 : i64", 1))
-    outcome = run("compile", edited, "--compile-from=group", TARGET, "-o", tmp_path / "out.tenon")
+    outcome = run("compile", edited, "--compile-from=group", *ON_GPU, "-o", tmp_path / "out.tenon")
     assert outcome.code == 1 and "but its operations need k = 100" in outcome.errors
 
 
 def test_budget(biased: tuple[Path, Path], tmp_path: Path) -> None:
     """Plans with and without a budget hold the workspaces of calls, and give the same bits."""
     text, inputs = biased
-    whole = compiled(text, TARGET).output
-    small = compiled(text, TARGET, "--memory-budget=1MiB").output
+    whole = compiled(text, *ON_GPU).output
+    small = compiled(text, *ON_GPU, "--memory-budget=1MiB").output
     succeed("verify", small)
     same_bits(outputs(whole, inputs, tmp_path), outputs(small, inputs, tmp_path))

@@ -15,13 +15,13 @@ from pathlib import Path
 import compare
 import numpy as np
 import pytest
-from conftest import NAMES, Step, Steps, compiled, refused, run, succeed
+from conftest import NAMES, Step, Steps, compiled, for_all_gpus, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 from test_cuda import DRIVER, same_bits
 
 TOOLS = Path(sysconfig.get_paths()["purelib"]) / "nvidia/cu13/bin"
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
-TARGET = f"--target={','.join(ARCHITECTURES)}"
+
 # What the GPUs of all these architectures have: registers of a multiprocessor, and bytes that a block may share without
 # asking for more. Registers are given to warps, 8 for each thread at a time.
 REGISTERS, SHARED = 65536, 48 * 1024
@@ -82,7 +82,7 @@ def text_of(step: Step) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_kernel_fits(models: Steps, name: str) -> None:
     """The assembler takes every kernel of a model for every architecture, with no warning but of spills, which are few."""
-    made = compiled(text_of(models[name]), TARGET, "--no-libraries")
+    made = for_all_gpus(models[name])
     codegen = made.stages["codegen"]
     assert codegen["assembler"].startswith("13."), codegen
     tables = kernels(made.output)
@@ -107,7 +107,7 @@ def accesses(text: str, begin: str, wide: str) -> dict[str, int]:
 @pytest.mark.parametrize("name", ["01_mlp", "07_llama_bf16"])
 def test_accesses_stay_wide(steps: Steps, name: str, tmp_path: Path) -> None:
     """Where the PTX of a kernel accesses 16 bytes at once, so does its machine code."""
-    file = compiled(text_of(steps[name]), TARGET, "--no-libraries").output
+    file = for_all_gpus(steps[name]).output
     said = succeed("inspect", file, f"--write-code={tmp_path}")
     assert said.count("wrote ") == 2 * len(ARCHITECTURES)
     for architecture in ARCHITECTURES:
