@@ -72,9 +72,18 @@ bool mayBeInKernel(Operation *op) {
          classify(op) == OperationClass::view;
 }
 
+/// Whether a scatter begins with the number that a constant repeats. A GPU's
+/// kernel writes each element of its result once, so it reads no memory for
+/// that; a processor's updates the constant's memory in place.
+bool isStartOfScatter(Operation *user, Operation *read) {
+  auto scatter = dyn_cast<stablehlo::ScatterOp>(user);
+  return scatter && isSplatConstant(read) &&
+         llvm::is_contained(scatter.getInputs(), read->getResult(0));
+}
+
 } // namespace
 
-bool fusion::absorbs(Operation *user, Operation *read) {
+bool fusion::absorbs(Operation *user, Operation *read, bool onGpu) {
   switch (classify(user)) {
   case OperationClass::pointwise:
   case OperationClass::indexMap:
@@ -83,7 +92,7 @@ bool fusion::absorbs(Operation *user, Operation *read) {
   case OperationClass::generic:
     if (isCollective(user))
       return false; // what is sent lies in memory
-    return isScalarConstant(read) ||
+    return isScalarConstant(read) || (onGpu && isStartOfScatter(user, read)) ||
            (widensStored(read) && canWidenOperands(user));
   case OperationClass::view:
   case OperationClass::ungrouped:
@@ -116,7 +125,7 @@ void BlockGrouper::absorbFreeReads() {
   for (Operation *read : llvm::reverse(reads)) {
     Operation *user = *read->getUsers().begin();
     if (user->getBlock() == &block && graph.contains(user) &&
-        absorbs(user, read))
+        absorbs(user, read, machine.isGpu()))
       graph.merge(graph.groupOf(read), graph.groupOf(user));
   }
 }

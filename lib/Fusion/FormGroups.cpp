@@ -41,7 +41,7 @@ bool isInGroupedBlock(Operation *op) {
 constexpr int mostRecomputeRounds = 6;
 
 /// Gives every reader its own copy of the reads that cost nothing.
-void cloneFreeReads(Block &block) {
+void cloneFreeReads(Block &block, bool onGpu) {
   SmallVector<Operation *> reads;
   for (Operation &op : block.without_terminator())
     if (isFreeToClone(&op))
@@ -51,7 +51,7 @@ void cloneFreeReads(Block &block) {
     SmallVector<Operation *> users;
     llvm::SmallDenseSet<Operation *> seen;
     for (Operation *user : read->getUsers())
-      if (absorbs(user, read) && isInGroupedBlock(user) &&
+      if (absorbs(user, read, onGpu) && isInGroupedBlock(user) &&
           seen.insert(user).second)
         users.push_back(user);
     for (Operation *user : users) {
@@ -73,7 +73,7 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
 
   void runOnRegion(Region &region) {
     for (Block &block : region) {
-      cloneFreeReads(block);
+      cloneFreeReads(block, machine.isGpu());
       for (Operation &op : block)
         if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
           for (Region &nested : op.getRegions())
@@ -92,7 +92,7 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
       if (merge && recompute && round < mostRecomputeRounds &&
           recomputeAcrossPeak(block, grouper.groups(), grouper.knownKernels(),
                               recomputed, machine)) {
-        cloneFreeReads(block);
+        cloneFreeReads(block, machine.isGpu());
         continue;
       }
       if (merge)

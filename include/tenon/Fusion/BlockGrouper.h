@@ -20,8 +20,8 @@
 namespace tenon::fusion {
 
 /// Whether `user` takes `read`, a read that costs nothing, into its own group
-/// rather than from memory.
-bool absorbs(mlir::Operation *user, mlir::Operation *read);
+/// rather than from memory, on a processor or a GPU.
+bool absorbs(mlir::Operation *user, mlir::Operation *read, bool onGpu);
 
 class BlockGrouper {
 public:

@@ -304,25 +304,27 @@ private:
                   (tiling.group * tiling.vectors);
     rowOfThread = algebra.floorDiv(thread, tiling.group);
     vectorOfThread = algebra.mod(thread, tiling.group);
-    if (llvm::is_contained(source.inPlace, -1))
-      copyOperands();
     const int64_t rounds =
         llvm::divideCeil(tiling.indices, tiling.indicesAtOnce());
     // Updates are combined when the next round might overflow the list, which
     // it does for no block as a rule, and at the end.
     const int64_t room = mostListed - tiling.indicesAtOnce();
-    Values listed = forRange(
-        rounds, {constantIndex(0)},
+    const bool mayOverflow = rounds * tiling.indicesAtOnce() > mostListed;
+    Value isTrue = create<arith::ConstantOp>(builder.getBoolAttr(true));
+    Values state = forRange(
+        rounds, {constantIndex(0), isTrue},
         [&](const IndexExpression &round, ValueRange carried) -> Values {
-          Value length = list(round, carried.front());
-          if (rounds * tiling.indicesAtOnce() <= mostListed)
-            return {length};
+          Value length = list(round, carried[0]), isFirst = carried[1];
+          if (!mayOverflow)
+            return {length, isFirst};
           Value isFull = create<arith::CmpIOp>(arith::CmpIPredicate::ugt,
                                                length, constantIndex(room));
-          ifThen(isFull, [&] { combineListed(length); });
-          return {create<arith::SelectOp>(isFull, constantIndex(0), length)};
+          ifThen(isFull, [&] { combineListed(length, isFirst); });
+          Value isFalse = create<arith::ConstantOp>(builder.getBoolAttr(false));
+          return {create<arith::SelectOp>(isFull, constantIndex(0), length),
+                  create<arith::SelectOp>(isFull, isFalse, isFirst)};
         });
-    combineListed(listed.front());
+    combineListed(state[0], mayOverflow ? state[1] : isTrue);
   }
 
   /// Calls the body for all vectors of this thread, with the number of the row
@@ -358,13 +360,27 @@ private:
     return place;
   }
 
-  void copyOperands() {
-    forVectors(
-        [&](const IndexExpression &, const Indices &place, const Indices &) {
-          for (unsigned i = 0; i < results.size(); ++i)
-            if (source.inPlace[i] < 0)
-              storeResult(i, place, points.at(op.getInputs()[i], place));
-        });
+  /// The elements that updates are combined into: at first the operand's, and
+  /// then what is in the results.
+  Values elementsBefore(const Indices &place, Value isFirst) {
+    const IndexExpression position = algebra.linearize(place, shape);
+    auto stored = [&](unsigned i) {
+      return held(points.asVector(points.load(results[i], position)));
+    };
+    Values before;
+    for (unsigned i = 0; i < results.size(); ++i) {
+      if (source.inPlace[i] >= 0) {
+        before.push_back(stored(i));
+        continue;
+      }
+      Value first = held(points.asVector(points.at(op.getInputs()[i], place)));
+      Value isLater = create<arith::XOrIOp>(
+          isFirst, create<arith::ConstantOp>(builder.getBoolAttr(true)));
+      before.push_back(ifThen(isLater, {first}, [&]() -> Values {
+                         return {stored(i)};
+                       }).front());
+    }
+    return before;
   }
 
   Value number(int64_t value) {
@@ -450,19 +466,18 @@ private:
     return add(length, asIndex(total));
   }
 
-  /// Combines the updates of the list into the results.
-  void combineListed(Value length) {
-    Value isAny = create<arith::CmpIOp>(arith::CmpIPredicate::ugt, length,
-                                        constantIndex(0));
-    ifThen(isAny, [&] {
+  /// Combines the updates of the list into the results. The first time all of
+  /// what is not in place is written.
+  void combineListed(Value length, Value isFirst) {
+    Value isNeeded = create<arith::CmpIOp>(arith::CmpIPredicate::ugt, length,
+                                           constantIndex(0));
+    if (llvm::is_contained(source.inPlace, -1))
+      isNeeded = create<arith::OrIOp>(isNeeded, isFirst);
+    ifThen(isNeeded, [&] {
       forVectors([&](const IndexExpression &row, const Indices &place,
                      const Indices &window) {
         Value own = asNumber(row);
-        IndexExpression position = algebra.linearize(place, shape);
-        Values elements;
-        for (const Buffer &result : results)
-          elements.push_back(
-              held(points.asVector(points.load(result, position))));
+        Values elements = elementsBefore(place, isFirst);
         elements = forLoop(
             constantIndex(0), length, 1, {0, mostListed - 1}, 1,
             /*isLane=*/false, elements,

@@ -288,6 +288,13 @@ TEST(PtxRoots, Scatters) {
     }
   // All go to one row, in their order.
   compareFast(embeddingGradient(700, 12, 90, "f32", "-1"), {{1, 1}});
+  // What is begun with is a number, and more go to a row than are listed.
+  for (int64_t updates : {90, 5000})
+    compareFast(fill(embeddingGradient(40, 8, updates, "f32", "-1"),
+                     {{"%t: tensor<40x8xf32>, ", ""},
+                      {"%0 =", "%t = stablehlo.constant dense<2.5> : "
+                               "tensor<40x8xf32>\n      %0 ="}}),
+                {{0, 3}});
 }
 
 TEST(PtxRoots, ScattersOfOtherForms) {
