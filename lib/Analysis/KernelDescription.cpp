@@ -7,6 +7,7 @@
 #include "tenon/Analysis/KernelDescription.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/GradientSums.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Analysis/Windows.h"
@@ -270,22 +271,14 @@ bool KernelDescription::mayReplace(Value read, unsigned result) const {
 //===----------------------------------------------------------------------===//
 
 /// What computes a result. Results of attention's gradient may be joined behind
-/// it: its kernel stores each of them where it is in the whole.
+/// it: its kernel stores each of them where it is in the whole, and may add up
+/// rows of it.
 static Operation *makerOf(Value result) {
-  Operation *op = result.getDefiningOp();
-  auto joined = dyn_cast_or_null<stablehlo::ConcatenateOp>(op);
-  if (!joined)
-    return op;
-  Operation *maker = nullptr;
-  for (Value part : joined.getInputs()) {
-    while (auto reshape = part.getDefiningOp<stablehlo::ReshapeOp>())
-      part = reshape.getOperand();
-    auto gradient = part.getDefiningOp<step::AttentionGradientOp>();
-    if (!gradient || (maker && maker != gradient))
-      return op;
-    maker = gradient;
-  }
-  return maker;
+  if (auto gradient = summedGradients(result))
+    return gradient;
+  if (auto gradient = gradientsOf(result))
+    return gradient;
+  return result.getDefiningOp();
 }
 
 Operation *KernelDescription::root() const {
@@ -295,7 +288,8 @@ Operation *KernelDescription::root() const {
     if (!root || makerOf(result) != root || !seen.insert(result).second)
       return nullptr;
   for (Operation *op : computed)
-    if (op != root && !isPointOperation(op))
+    if (op != root && !isPointOperation(op) &&
+        !(reduces(op) && seen.contains(op->getResult(0))))
       return nullptr;
   return root;
 }

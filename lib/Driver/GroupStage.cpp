@@ -71,6 +71,9 @@ ExitCode driver::finishGroups(ModuleOp on, const StageRun &run) {
       passes.addNestedPass<func::FuncOp>(fusion::createSumOperandsPass(
           fusion.machine,
           /*mayRound=*/mayStoreNarrow(run.resolved.precision)));
+    if (fusion.merge && fusion.forGpus)
+      passes.addNestedPass<func::FuncOp>(fusion::createSumGradientsPass(
+          fusion.machine, hasScheduleOn(run.resolved)));
     if (fusion.merge)
       passes.addNestedPass<func::FuncOp>(fusion::createShareReadsPass(
           {.keepMemory = !fusion.forGpus, .narrowAsF32 = weighsBytes(run)},

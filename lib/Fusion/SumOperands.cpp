@@ -17,7 +17,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/GroupLegality.h"
-#include "tenon/Fusion/LibraryGroup.h"
+#include "tenon/Fusion/SumChain.h"
 #include "tenon/Libraries/Library.h"
 #include "tenon/Target/GpuArchitectures.h"
 
@@ -37,57 +37,6 @@ using libraries::GpuMatmulDescription;
 using libraries::OperandSums;
 
 namespace {
-
-/// The groups that add up a value over its first dimensions, one after the
-/// other.
-struct SumChain {
-  SmallVector<step::GroupOp> groups;
-  OperandSum last; // of the last one
-};
-
-/// The reduction of a group that alone reads its operand, and adds it up over
-/// the first dimensions.
-std::optional<OperandSum> onlySum(step::GroupOp group, unsigned operand) {
-  Value terms = group.getBody().front().getArgument(operand);
-  for (int i = 0; i < 2 && terms.hasOneUse(); ++i) {
-    Operation *user = *terms.getUsers().begin();
-    if (isa<stablehlo::ConvertOp>(user)) {
-      terms = user->getResult(0);
-      continue;
-    }
-    auto reduce = dyn_cast<stablehlo::ReduceOp>(user);
-    return reduce && reduce->getParentOp() == group
-               ? operandSum(reduce.getResult(0))
-               : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-/// Follows a sum over as many dimensions from a use of what is added up.
-std::optional<SumChain> chainFrom(OpOperand &use, size_t dimensions) {
-  SumChain chain;
-  OpOperand *next = &use;
-  while (true) {
-    auto group = dyn_cast<step::GroupOp>(next->getOwner());
-    if (!group || group.getKind() != step::GroupKind::column ||
-        llvm::count(group.getInputs(), next->get()) != 1)
-      return std::nullopt;
-    auto sum = onlySum(group, next->getOperandNumber());
-    if (!sum || sum->reduce.getDimensions().size() > dimensions)
-      return std::nullopt;
-    chain.groups.push_back(group);
-    chain.last = *sum;
-    dimensions -= sum->reduce.getDimensions().size();
-    if (dimensions == 0)
-      return chain;
-    // A part of the sum, which nobody but the rest of it reads.
-    Operation *yield = group.getBody().front().getTerminator();
-    if (group.getNumResults() != 1 || !group.getResult(0).hasOneUse() ||
-        yield->getOperand(0) != sum->reduce.getResult(0))
-      return std::nullopt;
-    next = &*group.getResult(0).use_begin();
-  }
-}
 
 /// The value, and the f32 one that its group rounds to it.
 SmallVector<Value> sameBeforeRounding(Value value) {
@@ -114,24 +63,6 @@ bool isRoundedTo(Type element, const SumChain &chain) {
     return isa<stablehlo::ConvertOp>(user) &&
            getElementTypeOrSelf(user->getResult(0)) == element;
   });
-}
-
-/// What is left is the type of the sums.
-Value sumOver(OpBuilder &builder, Location loc, Value terms, Value zero,
-              ArrayRef<int64_t> dimensions) {
-  auto type = cast<RankedTensorType>(terms.getType());
-  auto kept = RankedTensorType::get(
-      type.getShape().drop_front(dimensions.size()), type.getElementType());
-  auto reduce = stablehlo::ReduceOp::create(builder, loc, TypeRange{kept},
-                                            ValueRange{terms}, ValueRange{zero},
-                                            dimensions);
-  OpBuilder::InsertionGuard guard(builder);
-  Block *body = builder.createBlock(
-      &reduce.getBody(), {}, {zero.getType(), zero.getType()}, {loc, loc});
-  Value sum = stablehlo::AddOp::create(builder, loc, body->getArgument(0),
-                                       body->getArgument(1));
-  stablehlo::ReturnOp::create(builder, loc, sum);
-  return reduce.getResult(0);
 }
 
 struct SumOperands : public fusion::impl::SumOperandsPassBase<SumOperands> {
@@ -220,33 +151,17 @@ step::GroupOp SumOperands::withSums(step::GroupOp call, BlockArgument operand,
 /// no template emits it.
 step::GroupOp SumOperands::withoutReduction(const SumChain &chain, Value sums,
                                             Operation *behind) {
-  step::GroupOp last = chain.groups.back();
-  OperandSum sum = chain.last;
-  const unsigned number = sum.operand.getArgNumber();
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfter(behind);
-  SmallVector<Value> inputs(last.getInputs());
-  inputs[number] = sums;
-  auto rest =
-      step::GroupOp::create(builder, last.getLoc(), last.getResultTypes(),
-                            inputs, step::GroupKind::elementwise);
-  IRMapping mapping;
-  last.getBody().cloneInto(&rest.getBody(), mapping);
-  auto reduce =
-      cast<stablehlo::ReduceOp>(mapping.lookup(sum.reduce.getOperation()));
-  BlockArgument argument = rest.getBody().front().getArgument(number);
-  builder.setInsertionPoint(reduce);
-  argument.setType(sums.getType());
-  Value wide = argument;
-  if (wide.getType() != reduce.getResult(0).getType())
-    wide = stablehlo::ConvertOp::create(
-        builder, reduce.getLoc(), reduce.getResult(0).getType(), argument);
-  reduce.getResult(0).replaceAllUsesWith(wide);
-  for (Operation *unread :
-       {reduce.getOperation(), reduce.getInputs()[0].getDefiningOp(),
-        reduce.getInitValues()[0].getDefiningOp()})
-    if (unread && unread->use_empty())
-      unread->erase();
+  step::GroupOp rest = withSumOf(
+      builder, chain, sums, step::GroupKind::elementwise,
+      [](OpBuilder &builder, stablehlo::ReduceOp reduce, Value sums) -> Value {
+        Type type = reduce.getResult(0).getType();
+        if (sums.getType() == type)
+          return sums;
+        return stablehlo::ConvertOp::create(builder, reduce.getLoc(), type,
+                                            sums);
+      });
   auto kind = kindOf(KernelDescription(rest.getBody().front()));
   if (!kind || rest.getBody().front().without_terminator().empty()) {
     rest.erase();

@@ -72,6 +72,10 @@ std::unique_ptr<mlir::Pass> createShareReadsPass(ShareReadsPassOptions options,
 using MayCompute = std::function<bool(step::GroupOp)>;
 
 /// As above.
+std::unique_ptr<mlir::Pass>
+createSumGradientsPass(const target::Target &machine, MayCompute mayCompute);
+
+/// As above.
 std::unique_ptr<mlir::Pass> createSumBesidePass(const target::Target &machine,
                                                 MayCompute mayCompute);
 

@@ -1312,6 +1312,67 @@ def SumOperandsPass : Pass<"fusion-sum-operands", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect", "::tenon::stablehlo::StableHLODialect"];
 }
 
+def SumGradientsPass : Pass<"fusion-sum-gradients", "::mlir::func::FuncOp"> {
+  let summary = "sum rows of the gradients of attention in its kernel";
+  let description = [{
+    For GPUs. The gradients of the biases of queries, keys and values are sums
+    over all rows of what the gradient of attention stores. Kernels of columns
+    would read all of that once more. Its own kernel has 64 rows of it at a time
+    and stores their sums as a further result, where a schedule computes that and
+    it is predicted to take less time. A 64th of the rows is left to add up, in
+    the group that did something with the sum.
+
+    What is added is what is stored, so of results of 16 bits the rounded values,
+    in f32. The order of the sum changes: 64 rows are added in the kernel, and
+    then what these make.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<2x128x64xbf16>, %m: tensor<2x128xf32>) -> (tensor<2x128x64xbf16>, tensor<64xf32>) {
+      %0 = step.group generic(%x, %m) : (tensor<2x128x64xbf16>, tensor<2x128xf32>) -> tensor<2x128x64xbf16> {
+      ^bb0(%a: tensor<2x128x64xbf16>, %b: tensor<2x128xf32>):
+        %q, %k, %v = step.attention_gradient %a [0, q, d], %a [0, k, d], %a [0, k, v] of %b, %b, %a [0, q, v]
+            -> [0, q, d], [0, k, d], [0, k, v] {scale = 1.0 : f32}
+            : (tensor<2x128x64xbf16>, tensor<2x128x64xbf16>, tensor<2x128x64xbf16>, tensor<2x128xf32>, tensor<2x128xf32>, tensor<2x128x64xbf16>)
+              -> (tensor<2x128x64xbf16>, tensor<2x128x64xbf16>, tensor<2x128x64xbf16>)
+        step.yield %q : tensor<2x128x64xbf16>
+      }
+      %1 = step.group column(%0) : (tensor<2x128x64xbf16>) -> tensor<64xf32> {
+      ^bb0(%a: tensor<2x128x64xbf16>):
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %w = stablehlo.convert %a : (tensor<2x128x64xbf16>) -> tensor<2x128x64xf32>
+        %s = stablehlo.reduce(%w init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x128x64xf32>, tensor<f32>) -> tensor<64xf32>
+        step.yield %s : tensor<64xf32>
+      }
+      return %0, %1 : tensor<2x128x64xbf16>, tensor<64xf32>
+    }
+    // after
+    func.func @main(%x: tensor<2x128x64xbf16>, %m: tensor<2x128xf32>) -> (tensor<2x128x64xbf16>, tensor<64xf32>) {
+      %0:2 = step.group generic(%x, %m) : (tensor<2x128x64xbf16>, tensor<2x128xf32>) -> (tensor<2x128x64xbf16>, tensor<4x64xf32>) {
+      ^bb0(%a: tensor<2x128x64xbf16>, %b: tensor<2x128xf32>):
+        %q, %k, %v = step.attention_gradient %a [0, q, d], %a [0, k, d], %a [0, k, v] of %b, %b, %a [0, q, v]
+            -> [0, q, d], [0, k, d], [0, k, v] {scale = 1.0 : f32}
+            : (tensor<2x128x64xbf16>, tensor<2x128x64xbf16>, tensor<2x128x64xbf16>, tensor<2x128xf32>, tensor<2x128xf32>, tensor<2x128x64xbf16>)
+              -> (tensor<2x128x64xbf16>, tensor<2x128x64xbf16>, tensor<2x128x64xbf16>)
+        %w = stablehlo.convert %q : (tensor<2x128x64xbf16>) -> tensor<2x128x64xf32>
+        %r = stablehlo.reshape %w : (tensor<2x128x64xf32>) -> tensor<4x64x64xf32>
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %s = stablehlo.reduce(%r init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+        step.yield %q, %s : tensor<2x128x64xbf16>, tensor<4x64xf32>
+      }
+      %1 = step.group column(%0#1) : (tensor<4x64xf32>) -> tensor<64xf32> {
+      ^bb0(%a: tensor<4x64xf32>):
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x64xf32>, tensor<f32>) -> tensor<64xf32>
+        step.yield %s : tensor<64xf32>
+      }
+      return %0#0, %1 : tensor<2x128x64xbf16>, tensor<64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
+}
+
 def SumBesidePass : Pass<"fusion-sum-beside", "::mlir::func::FuncOp"> {
   let summary = "sum over leading dimensions in a kernel that has the elements";
   let description = [{

@@ -11,6 +11,7 @@
 #include "PackedTiles.h"
 #include "Templates.h"
 
+#include "tenon/Analysis/GradientSums.h"
 #include "tenon/Dialect/Step/Attention.h"
 
 namespace tenon::codegen {
@@ -243,6 +244,7 @@ constexpr Template attentionTemplateOf() {
   return {.accepts =
               [](const KernelSource &source) {
                 return llvm::isa_and_nonnull<Op>(source.root) &&
+                       !llvm::any_of(source.results(), summedGradients) &&
                        (products == Products::ofVectors ||
                         step::multipliesTiles(source.root));
               },

@@ -18,6 +18,7 @@
 
 #include "FloatAttention.h"
 
+#include "tenon/Analysis/GradientSums.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Codegen/Loops/GradientCenter.h"
 
@@ -33,10 +34,11 @@ using Tiles = FloatAttentionTiles;
 
 step::AttentionGradientOp gradientOf(const KernelSource &source) {
   auto op = dyn_cast_or_null<step::AttentionGradientOp>(source.root);
-  return op && fitsFloatAttention(
-                   source, {op.getQuery(), op.getKey(), op.getValue(),
-                            op.getOutputGradient(), op.getQueryGradient(),
-                            op.getKeyGradient(), op.getValueGradient()})
+  return op && !llvm::any_of(source.results(), summedGradients) &&
+                 fitsFloatAttention(
+                     source, {op.getQuery(), op.getKey(), op.getValue(),
+                              op.getOutputGradient(), op.getQueryGradient(),
+                              op.getKeyGradient(), op.getValueGradient()})
              ? op
              : nullptr;
 }

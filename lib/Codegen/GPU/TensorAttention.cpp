@@ -68,12 +68,13 @@ TensorAttentionKernel::TensorAttentionKernel(
 // Numbers
 //===----------------------------------------------------------------------===//
 
-Value TensorAttentionKernel::overRow(Value value, Combine combine) {
+Value TensorAttentionKernel::overLanes(Value value, ArrayRef<int64_t> distances,
+                                       Combine combine) {
   Type i32 = builder.getI32Type();
   auto integer = [&](int64_t value) {
     return numberOfType(builder, loc, i32, double(value));
   };
-  for (int64_t distance : {1, 2}) {
+  for (int64_t distance : distances) {
     Value bits = create<arith::BitcastOp>(i32, value);
     Value other = create<NVVM::ShflOp>(
         i32, integer(-1), bits, integer(distance), integer(threadsOfWarp - 1),

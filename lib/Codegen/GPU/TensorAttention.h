@@ -56,8 +56,13 @@ protected:
                         const BlockShape &shape);
 
   using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
+  /// Of lanes so far apart, powers of two, in all of them.
+  mlir::Value overLanes(mlir::Value value, llvm::ArrayRef<int64_t> distances,
+                        Combine combine);
   /// Of the four lanes that have a row, in all of them.
-  mlir::Value overRow(mlir::Value value, Combine combine);
+  mlir::Value overRow(mlir::Value value, Combine combine) {
+    return overLanes(value, {1, 2}, combine);
+  }
   /// Whether it holds in any lane of the warp, all of whose lanes come by.
   mlir::Value isAnyOfWarp(mlir::Value condition);
   mlir::Value largerOrNaN(mlir::Value a, mlir::Value b);

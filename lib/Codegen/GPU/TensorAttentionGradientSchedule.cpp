@@ -28,6 +28,7 @@
 
 #include "TensorAttention.h"
 
+#include "tenon/Analysis/GradientSums.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Codegen/Loops/MathExpansions.h"
 
@@ -52,6 +53,34 @@ step::AttentionGradientOp gradientOf(const KernelSource &source) {
                               op.getValueGradient()})
              ? op
              : nullptr;
+}
+
+/// Whether blocks of so many rows have whole sums of the gradients that make up
+/// `summed`: what follows a row in memory are the columns of the sum.
+bool haveWholeSums(const KernelSource &source, const GradientSum &sum,
+                   Value gradient, ArrayRef<int64_t> dims, int64_t blockRows) {
+  const int result = source.indexOfResult(gradient);
+  if (result < 0 || source.results()[result] != sum.summed)
+    return true;
+  const auto *row = llvm::find_if(dims, [](int64_t dim) {
+    return dim == step::queryPositions || dim == step::keyPositions;
+  });
+  const size_t at = size_t(row - dims.begin());
+  ArrayRef<int64_t> shape = shapeOf(gradient);
+  const int64_t columns = elementCount(shape.drop_front(at + 1));
+  if (blockRows != rowsOfGradientSum || shape[at] % rowsOfGradientSum != 0)
+    return false;
+  if (gradient == sum.summed)
+    return columns == sum.columns();
+  while (gradient != sum.summed) {
+    Operation *mover = *gradient.user_begin();
+    auto joined = dyn_cast<stablehlo::ConcatenateOp>(mover);
+    if (joined && (shapeOf(gradient).back() != columns ||
+                   joined.getDimension() + 1 != shapeOf(gradient).size()))
+      return false;
+    gradient = mover->getResult(0);
+  }
+  return shapeOf(gradient).back() == sum.columns();
 }
 
 /// What both launches know of a query, in scratch memory between them: of plain
@@ -133,6 +162,11 @@ protected:
         stageMemory(tiles.addressAt(
             rowMemory, IndexExpression(layout.pairBytes(layout.rows())))) {}
 
+  /// Stores what the block's rows of a gradient add up to, where that is a
+  /// result: as they are stored, first in a lane, then in its warp, then in the
+  /// block.
+  void storeSums(Value gradient, ArrayRef<int64_t> dims, ArrayRef<Value> sums,
+                 int64_t features, const IndexExpression &firstOfBlock);
   void fetchPair(const TensorOperand &operand, const TensorOperand &ofValues,
                  int64_t rows, const IndexExpression &first, Value to,
                  SmallVectorImpl<TensorTiles::Held> &held);
@@ -362,6 +396,65 @@ Value GradientOnTensorCores::whereScored(Value weight,
 }
 
 //===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void GradientOnTensorCores::storeSums(Value gradient, ArrayRef<int64_t> dims,
+                                      ArrayRef<Value> sums, int64_t features,
+                                      const IndexExpression &firstOfBlock) {
+  const int summed = source.indexOfResult(gradient);
+  for (auto [result, value] : llvm::enumerate(source.results())) {
+    auto sum = GradientSum::of(value);
+    if (!sum || source.results()[summed] != sum->summed)
+      continue;
+    Type f32 = builder.getF32Type(), type = elementOf(gradient);
+    const int64_t groups = int64_t(sums.size()) / 4 / layout.strips,
+                  width = groups * columnsAtOnce;
+    for (int64_t group = 0; group < groups; ++group) {
+      Values ofColumns;
+      for (int64_t column = 0; column < 2; ++column) {
+        Value total;
+        for (int64_t i = column; i < 4 * layout.strips; i += 2) {
+          Value term = sums[group * 4 * layout.strips + i];
+          if (type != f32)
+            term = convertFloat(builder, loc,
+                                convertFloat(builder, loc, term, type), f32);
+          total = total ? add(total, term) : term;
+        }
+        ofColumns.push_back(overLanes(
+            total, {4, 8, 16}, [&](Value a, Value b) { return add(a, b); }));
+      }
+      ifBelow(tiles.lane, 4, [&](const IndexExpression &lane) {
+        const IndexExpression place =
+            tiles.warp * width + lane * 2 + group * columnsAtOnce;
+        tiles.store(tiles.addressAt(rowMemory, place * 4),
+                    create<vector::FromElementsOp>(VectorType::get({2}, f32),
+                                                   ofColumns));
+      });
+    }
+    awaitBlock();
+    for (int64_t done = 0; done < features; done += layout.threads())
+      ifBelow(thread + done, features, [&](const IndexExpression &feature) {
+        Value total;
+        for (int64_t warp = 0; warp < layout.warps; ++warp) {
+          Value term = tiles.load(
+              tiles.addressAt(rowMemory, (feature + warp * width) * 4), f32);
+          total = total ? add(total, term) : term;
+        }
+        Indices place = algebra.delinearize(
+            algebra.linearize(
+                placeInResult(gradient, indices(dims, firstOfBlock,
+                                                firstOfBlock, feature)),
+                shapeOf(sum->summed)),
+            shapeOf(sum->reduce.getInputs().front()));
+        storeResult(unsigned(result), {place[0], place[2]},
+                    {total, levels.current()});
+      });
+    awaitBlock();
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Both launches
 //===----------------------------------------------------------------------===//
 
@@ -420,10 +513,13 @@ void QueriesOnTensorCores::emit(const IndexExpression &first) {
                 });
               });
   }
-  if (makesQueries)
+  if (makesQueries) {
+    storeSums(op.getQueryGradient(), op.getQueryGradientDims(),
+              slopeSums(state), problem.features, first);
     storeRows(op.getQueryGradient(), op.getQueryGradientDims(),
               slopeSums(state), problem.features, firstQuery, problem.queries,
               rowMemory);
+  }
 }
 
 void QueriesOnTensorCores::takeBlock(const IndexExpression &index, Value stage,
@@ -600,23 +696,43 @@ void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
         return walk(beginAt, stretches, blocks, stageMemory,
                     layout.stageBytes(), Values(carried), fetch, take);
       });
-  if (makesKeys)
+  if (makesKeys) {
+    storeSums(op.getKeyGradient(), op.getKeyGradientDims(),
+              ArrayRef(sums).take_front(keySums), problem.features, first);
     storeRows(op.getKeyGradient(), op.getKeyGradientDims(),
               ArrayRef(sums).take_front(keySums), problem.features, firstKey,
               problem.keys, rowMemory);
+  }
   if (makesKeys && makesValues)
     awaitBlock(); // Where a warp's rows lie depends on their length.
-  if (makesValues)
+  if (makesValues) {
+    storeSums(op.getValueGradient(), op.getValueGradientDims(),
+              ArrayRef(sums).drop_front(keySums), problem.valueFeatures, first);
     storeRows(op.getValueGradient(), op.getValueGradientDims(),
               ArrayRef(sums).drop_front(keySums), problem.valueFeatures,
               firstKey, problem.keys, rowMemory);
+  }
 }
 
 } // namespace
 
 bool TensorAttentionGradientSchedule::accepts(
     const KernelSource &source) const {
-  return gradientOf(source) != nullptr;
+  step::AttentionGradientOp op = gradientOf(source);
+  if (!op)
+    return false;
+  const int64_t ofQueries = QueriesOnTensorCores::layoutOf(source).rows(),
+                ofKeys = KeysOnTensorCores::layoutOf(source).rows();
+  return llvm::all_of(source.results(), [&](Value result) {
+    auto sum = GradientSum::of(result);
+    return !sum || (llvm::is_contained(source.results(), sum->summed) &&
+                    haveWholeSums(source, *sum, op.getQueryGradient(),
+                                  op.getQueryGradientDims(), ofQueries) &&
+                    haveWholeSums(source, *sum, op.getKeyGradient(),
+                                  op.getKeyGradientDims(), ofKeys) &&
+                    haveWholeSums(source, *sum, op.getValueGradient(),
+                                  op.getValueGradientDims(), ofKeys));
+  });
 }
 
 SmallVector<GpuLaunch>

@@ -149,8 +149,8 @@ void KernelNest::storeResult(unsigned i, ArrayRef<IndexExpression> indices,
                element);
 }
 
-void KernelNest::storePart(Value value, ArrayRef<IndexExpression> indices,
-                           Element element) {
+Indices KernelNest::placeInResult(Value value,
+                                  ArrayRef<IndexExpression> indices) {
   Indices place(indices);
   while (!llvm::is_contained(source.results(), value)) {
     Operation *mover = *value.user_begin();
@@ -168,7 +168,13 @@ void KernelNest::storePart(Value value, ArrayRef<IndexExpression> indices,
     }
     value = whole;
   }
-  storeResult(source.indexOfResult(value), place, element);
+  return place;
+}
+
+void KernelNest::storePart(Value value, ArrayRef<IndexExpression> indices,
+                           Element element) {
+  storeResult(source.indexOfResult(value), placeInResult(value, indices),
+              element);
 }
 
 void KernelNest::emitPoints(ArrayRef<Indices> places) {

@@ -12,6 +12,7 @@
 #include "AttentionCase.h"
 #include "EmulatedKernel.h"
 
+#include "tenon/Codegen/GPU/GpuSchedules.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -99,13 +100,18 @@ struct Dot {
   }
 };
 
-PtxModule ptxOf(const std::string &text, const std::string &gpu) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text,
+                                        mlir::MLIRContext &context) {
   context
       .loadDialect<mlir::func::FuncDialect, stablehlo::StableHLODialect,
                    chlo::CHLODialect, step::StepDialect, exec::ExecDialect>();
   prepareContext(context);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  return mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+}
+
+PtxModule ptxOf(const std::string &text, const std::string &gpu) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = parse(text, context);
   auto ptx = emitPtx({module->lookupSymbol<mlir::func::FuncOp>("kernel")},
                      {target::gpuArchitectureNamed(gpu), Subnormals::flush});
   if (failed(ptx)) {
@@ -1187,6 +1193,153 @@ TEST(PtxTensor, AttentionGradientMutants) {
     EXPECT_TRUE(isFound(without(ptx.text, "bar.sync", which))) << which;
   for (int list : {1, 2})
     EXPECT_TRUE(isFound(swapped(ptx.text, "mma.sync", list)));
+}
+
+/// The gradients side by side in one tensor, [batch, rows, columns], and behind
+/// that sums of 64 rows of it.
+std::string withSums(const AttentionCase &g) {
+  std::string text = g.gradientText();
+  const int64_t batch = g.extents.at('0'), rows = g.extents.at('q'),
+                heads = g.extents.at('1'),
+                widths[] = {heads * g.extents.at('d'),
+                            heads * g.extents.at('d'),
+                            heads * g.extents.at('v')},
+                columns = widths[0] + widths[1] + widths[2];
+  auto tensor = [](std::initializer_list<int64_t> extents,
+                   const std::string &type) {
+    std::string text = "tensor<";
+    for (int64_t extent : extents)
+      text += std::to_string(extent) + "x";
+    return text + type + ">";
+  };
+  const std::string parts[] = {g.query, g.key, g.value};
+  std::string body, names, types;
+  for (size_t i = 0; i < 3; ++i) {
+    const std::string name(1, char('a' + i));
+    const std::string type = tensor({batch, rows, widths[i]}, g.resultType);
+    body += "  %r" + name + " = stablehlo.reshape %" + name + " : (" +
+            g.named(parts[i]).text(g.resultType) + ") -> " + type + "\n";
+    names += (i ? ", %r" : "%r") + name;
+    types += (i ? ", " : "") + type;
+  }
+  const int64_t blocks = batch * rows / 64;
+  const std::string joined = tensor({batch, rows, columns}, g.resultType),
+                    wide = tensor({batch, rows, columns}, "f32"),
+                    cut = tensor({blocks, 64, columns}, "f32"),
+                    sums = tensor({blocks, columns}, "f32");
+  body += "  %all = stablehlo.concatenate " + names + ", dim = 2 : (" + types +
+          ") -> " + joined + "\n";
+  std::string from = "%all";
+  if (g.resultType != "f32") {
+    body +=
+        "  %wide = stablehlo.convert %all : (" + joined + ") -> " + wide + "\n";
+    from = "%wide";
+  }
+  body += "  %cut = stablehlo.reshape " + from + " : (" + wide + ") -> " + cut +
+          "\n  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+          "  %sums = stablehlo.reduce(%cut init: %zero) applies stablehlo.add "
+          "across dimensions = [1] : (" +
+          cut + ", tensor<f32>) -> " + sums +
+          "\n  return %all, %sums : " + joined + ", " + sums + "\n}";
+  const size_t arrow = text.find(") -> ("), open = text.find(" {\n");
+  text.replace(text.find("  return"), std::string::npos, body);
+  return text.replace(arrow + 6, open - arrow - 7, joined + ", " + sums);
+}
+
+/// Sums of rows of what is stored, beside it: of whole strips, of two of them
+/// in a warp, and of features that fill no power of two.
+TEST(PtxTensor, AttentionGradientSums) {
+  AttentionCase g;
+  g.resultType = "bf16";
+  for (auto [causal, extents] :
+       {std::pair(true, extentsOf(2, 2, 128, 128, 64, 64)),
+        std::pair(false, extentsOf(1, 1, 64, 64, 24, 40))}) {
+    g.causal = causal;
+    g.extents = extents;
+    const std::string text = withSums(g);
+    SCOPED_TRACE(text);
+    PtxModule ptx = ptxOf(text, "sm_90");
+    ASSERT_FALSE(ptx.kernels.empty());
+    EXPECT_EQ(ptx.kernels.front().schedule, "tensor-attention-gradient");
+    assembleLater(text);
+    std::vector<Bytes> memory = gradientOperands(g);
+    const size_t operands = memory.size();
+    ExactGradients exact = exactGradients(g, memory);
+    const size_t columns =
+                     size_t(extents['1'] * (2 * extents['d'] + extents['v'])),
+                 rows = size_t(extents['0'] * extents['q']);
+    memory.emplace_back(2 * rows * columns);
+    memory.emplace_back(4 * rows / 64 * columns);
+    EmulatedRun run = runEmulated(ptx, memory, operands);
+    ASSERT_EQ(run.error, "");
+    EmulatedSettings settings;
+    settings.order = "reverse", settings.copies = "early";
+    EXPECT_EQ(runEmulated(ptx, memory, operands, settings).values, run.values);
+    EXPECT_EQ(run.counters.sharedBankConflicts, 0u);
+    const Bytes &stored = run.values[operands],
+                &sums = run.values[operands + 1];
+    double largest = 0;
+    for (size_t block = 0; block < rows / 64; ++block)
+      for (size_t column = 0; column < columns; ++column) {
+        double sum = 0, size = 0;
+        for (size_t row = 0; row < 64; ++row) {
+          const double term =
+              get(&stored[2 * ((block * 64 + row) * columns + column)], "bf16");
+          sum += term, size += std::abs(term);
+        }
+        largest = std::max(largest, std::abs(sum));
+        EXPECT_NEAR(get(&sums[4 * (block * columns + column)], "f32"), sum,
+                    size * 0x1p-21)
+            << "block " << block << ", column " << column;
+      }
+    EXPECT_GT(largest, 0.1);
+    // Without a barrier values are other ones, or the driver finds a race.
+    for (int which = 0; extents['1'] == 1; ++which) {
+      PtxModule mutant = ptx;
+      mutant.text = without(ptx.text, "bar.sync", which);
+      if (mutant.text == ptx.text)
+        break;
+      EmulatedRun wrong = runEmulated(mutant, memory, operands);
+      EXPECT_TRUE(!wrong.error.empty() || wrong.values != run.values) << which;
+    }
+    // What is stored is what it is without sums.
+    const size_t widths[] = {size_t(extents['1'] * extents['d']),
+                             size_t(extents['1'] * extents['d']),
+                             size_t(extents['1'] * extents['v'])};
+    for (size_t r = 0, first = 0; r < 3; first += widths[r++])
+      for (size_t row = 0; row < rows; ++row)
+        for (size_t column = 0; column < widths[r]; ++column) {
+          const size_t at = row * widths[r] + column;
+          EXPECT_NEAR(
+              get(&stored[2 * (row * columns + first + column)], "bf16"),
+              exact.values[r][at], exact.bounds[r][at]);
+        }
+  }
+}
+
+bool hasSchedule(const std::string &text) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = parse(text, context);
+  GpuSchedules schedules(
+      {target::gpuArchitectureNamed("sm_90"), Subnormals::flush});
+  return scheduleOf(
+      KernelSource(module->lookupSymbol<mlir::func::FuncOp>("kernel")),
+      schedules);
+}
+
+/// Rows that blocks have not got 64 of, or that are not 64 in a row, and
+/// kernels without tensor cores.
+TEST(PtxTensor, LeavesOtherSumsOfGradients) {
+  AttentionCase g;
+  g.resultType = "bf16";
+  g.extents = extentsOf(1, 1, 128, 128, 100, 128);
+  EXPECT_FALSE(hasSchedule(withSums(g)));
+  g.extents = extentsOf(2, 1, 96, 96, 32, 32);
+  EXPECT_FALSE(hasSchedule(withSums(g)));
+  g.extents = extentsOf(1, 1, 128, 128, 32, 32);
+  EXPECT_TRUE(hasSchedule(withSums(g)));
+  g.type = g.resultType = "f32";
+  EXPECT_FALSE(hasSchedule(withSums(g)));
 }
 
 } // namespace

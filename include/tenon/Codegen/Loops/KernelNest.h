@@ -56,6 +56,9 @@ public:
   /// Stores result `i` at an index, of a joined update at an index of that.
   void storeResult(unsigned i, llvm::ArrayRef<IndexExpression> indices,
                    Element element);
+  /// Where an element of `value`, a result or a part of one, is in that result.
+  Indices placeInResult(mlir::Value value,
+                        llvm::ArrayRef<IndexExpression> indices);
   /// Stores an element of `value`, a result or a part of one
   /// (KernelSource::indexOfResult).
   void storePart(mlir::Value value, llvm::ArrayRef<IndexExpression> indices,
