@@ -109,3 +109,93 @@ func.func @overlapping(%x: tensor<32x64x256xf32>) -> (tensor<32xf32>, tensor<256
   }
   return %0, %1 : tensor<32xf32>, tensor<256xf32>
 }
+
+// -----
+
+// What is done with the sum takes a kernel of its own, so that the sum may join
+// the one that writes what is added up.
+
+// CHECK-LABEL: func.func @updated
+// CHECK: %[[G:.*]]:2 = step.group generic(%arg0) : (tensor<32x1024x256xf32>) -> (tensor<32x1024x256xf32>, tensor<1024x256xf32>)
+// CHECK: step.group elementwise(%[[G]]#1, %arg1) : (tensor<1024x256xf32>, tensor<1024x256xf32>) -> tensor<1024x256xf32>
+// CHECK-NOT: step.group
+func.func @updated(%x: tensor<32x1024x256xf32>, %b: tensor<1024x256xf32>) -> (tensor<32x1024x256xf32>, tensor<1024x256xf32>) {
+  %0 = step.group elementwise(%x) : (tensor<32x1024x256xf32>) -> tensor<32x1024x256xf32> {
+  ^bb0(%a: tensor<32x1024x256xf32>):
+    %t = stablehlo.tanh %a : tensor<32x1024x256xf32>
+    step.yield %t : tensor<32x1024x256xf32>
+  }
+  %1 = step.group column(%0, %b) : (tensor<32x1024x256xf32>, tensor<1024x256xf32>) -> tensor<1024x256xf32> {
+  ^bb0(%a: tensor<32x1024x256xf32>, %c: tensor<1024x256xf32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<32x1024x256xf32>, tensor<f32>) -> tensor<1024x256xf32>
+    %n = stablehlo.subtract %c, %s : tensor<1024x256xf32>
+    step.yield %n : tensor<1024x256xf32>
+  }
+  return %0, %1 : tensor<32x1024x256xf32>, tensor<1024x256xf32>
+}
+
+// -----
+
+// The same in front of a kernel that reads what is added up; what reads the
+// result follows both. One with two sums stays as it is.
+
+// CHECK-LABEL: func.func @waits
+// CHECK: %[[G:.*]]:2 = step.group generic(%arg0) : (tensor<32x1024x256xf32>) -> (tensor<1024x256xf32>, tensor<32x1024x256xf32>)
+// CHECK: %[[R:.*]] = step.group elementwise(%[[G]]#0, %arg1)
+// CHECK: step.group elementwise(%[[R]])
+// CHECK: step.group column(%arg0, %arg2, %arg1)
+// CHECK-NOT: step.group
+func.func @waits(%x: tensor<32x1024x256xf32>, %b: tensor<1024x256xf32>, %y: tensor<32x1024x256xf32>)
+    -> (tensor<1024x256xf32>, tensor<32x1024x256xf32>, tensor<1024x256xf32>) {
+  %0 = step.group column(%x, %b) : (tensor<32x1024x256xf32>, tensor<1024x256xf32>) -> tensor<1024x256xf32> {
+  ^bb0(%a: tensor<32x1024x256xf32>, %c: tensor<1024x256xf32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<32x1024x256xf32>, tensor<f32>) -> tensor<1024x256xf32>
+    %n = stablehlo.subtract %c, %s : tensor<1024x256xf32>
+    step.yield %n : tensor<1024x256xf32>
+  }
+  %1 = step.group elementwise(%0) : (tensor<1024x256xf32>) -> tensor<1024x256xf32> {
+  ^bb0(%a: tensor<1024x256xf32>):
+    %t = stablehlo.tanh %a : tensor<1024x256xf32>
+    step.yield %t : tensor<1024x256xf32>
+  }
+  %2 = step.group elementwise(%x) : (tensor<32x1024x256xf32>) -> tensor<32x1024x256xf32> {
+  ^bb0(%a: tensor<32x1024x256xf32>):
+    %t = stablehlo.tanh %a : tensor<32x1024x256xf32>
+    step.yield %t : tensor<32x1024x256xf32>
+  }
+  %3 = step.group column(%x, %y, %b) : (tensor<32x1024x256xf32>, tensor<32x1024x256xf32>, tensor<1024x256xf32>) -> tensor<1024x256xf32> {
+  ^bb0(%a: tensor<32x1024x256xf32>, %d: tensor<32x1024x256xf32>, %c: tensor<1024x256xf32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<32x1024x256xf32>, tensor<f32>) -> tensor<1024x256xf32>
+    %t = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<32x1024x256xf32>, tensor<f32>) -> tensor<1024x256xf32>
+    %u = stablehlo.add %s, %t : tensor<1024x256xf32>
+    %n = stablehlo.subtract %c, %u : tensor<1024x256xf32>
+    step.yield %n : tensor<1024x256xf32>
+  }
+  return %1, %2, %3 : tensor<1024x256xf32>, tensor<32x1024x256xf32>, tensor<1024x256xf32>
+}
+
+// -----
+
+// That of a small tensor saves less than a node of its own may take.
+
+// CHECK-LABEL: func.func @small
+// CHECK: step.group elementwise
+// CHECK: step.group column
+func.func @small(%x: tensor<32x64x256xf32>, %b: tensor<64x256xf32>) -> (tensor<32x64x256xf32>, tensor<64x256xf32>) {
+  %0 = step.group elementwise(%x) : (tensor<32x64x256xf32>) -> tensor<32x64x256xf32> {
+  ^bb0(%a: tensor<32x64x256xf32>):
+    %t = stablehlo.tanh %a : tensor<32x64x256xf32>
+    step.yield %t : tensor<32x64x256xf32>
+  }
+  %1 = step.group column(%0, %b) : (tensor<32x64x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32> {
+  ^bb0(%a: tensor<32x64x256xf32>, %c: tensor<64x256xf32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<32x64x256xf32>, tensor<f32>) -> tensor<64x256xf32>
+    %n = stablehlo.subtract %c, %s : tensor<64x256xf32>
+    step.yield %n : tensor<64x256xf32>
+  }
+  return %0, %1 : tensor<32x64x256xf32>, tensor<64x256xf32>
+}

@@ -1383,6 +1383,9 @@ def SumBesidePass : Pass<"fusion-sum-beside", "::mlir::func::FuncOp"> {
     is predicted to take less time. What was computed for the sum alone is not
     written to memory any more. The order of the sum stays what it was.
 
+    A kernel of columns that does something with one sum may be cut: the sum joins,
+    and the rest is a kernel of elements.
+
     A sum behind the kernel runs earlier for it; one in front of a kernel that
     reads the same runs later, together with what waits for it.
 
