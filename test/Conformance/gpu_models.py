@@ -8,7 +8,7 @@ precision if that is larger. A run passes if the median of its ratios is at most
 once more, with the largest errors of the processor when each number that the step starts from is moved by one rounding, in a
 few ways by chance. It has still failed; but what is as near as these is told from what is not.
 
-Outcomes go to a file of JSON lines as they come, and a run that is there is not repeated.
+Outcomes go to gpu_outcomes.jsonl as they come, and a run that is there is not repeated.
 
     python test/Conformance/gpu_models.py                       # all that is missing
     python test/Conformance/gpu_models.py 01_mlp --budgets M    # some of it
@@ -44,6 +44,8 @@ from models_in_float64 import (
 # What an error of the processor counts at least: its sums may be lucky, those of a GPU are in another order.
 FLOORS = {"f32": 1e-6, "bf16": 4e-3, "f16": 4e-3}
 STEPS = 2
+OUTCOMES = Path(__file__).with_name("gpu_outcomes.jsonl")
+NO_LOSS = "no loss to scale"  # for f16
 ARCHITECTURES, BUDGETS = ("sm_80", "sm_90", "sm_120"), ("none", "M", "0.2", "0.6")
 
 
@@ -129,7 +131,7 @@ class Model(ExportedModel):
         if precision == "f16":
             stages = {stage["stage"]: stage for stage in json.loads(report.read_text())["stages"]}
             if why := stages["precision"].get("loss_scaling", {}).get("why_not"):
-                raise Refused(f"no loss to scale: {why}")
+                raise Refused(f"{NO_LOSS}: {why}")
         return path
 
     def budget(self, precision: str, architecture: str, budget: str) -> int | None:
@@ -179,8 +181,10 @@ def table(outcomes: list[Outcome]) -> str:
             f"{max(outcome.in_parts for outcome in judged)} of {judged[0].kernels} |"
         )
     commits = ", ".join(sorted({outcome.commit for outcome in outcomes}))
-    passing = sum(outcome.passes for outcome in outcomes)
-    return "\n".join([*lines, "", f"{passing} of {len(outcomes)} runs pass, with {commits}."])
+    passing, near = sum(outcome.passes for outcome in outcomes), sum(outcome.is_near for outcome in outcomes)
+    refused = sum(NO_LOSS in outcome.why for outcome in outcomes)
+    found = f"{passing} of {len(outcomes) - refused} runs pass and {near} are near"
+    return "\n".join([*lines, "", f"{found}, with {commits}; {refused} more have no loss to scale."])
 
 
 def main() -> int:
@@ -189,8 +193,9 @@ def main() -> int:
     parser.add_argument("--architectures", type=words, default=list(ARCHITECTURES), help=",".join(ARCHITECTURES))
     parser.add_argument("--precisions", type=words, default=list(FLOORS), help=",".join(FLOORS))
     parser.add_argument("--budgets", type=words, default=list(BUDGETS), help="none, M for the smallest, fractions between them")
+    parser.add_argument("--outcomes", type=Path, default=OUTCOMES, help="file of outcomes (gpu_outcomes.jsonl beside this)")
     arguments = parsed(parser, precisions=list(FLOORS))
-    record = Record(arguments.folder / "outcomes.jsonl", Outcome)
+    record = Record(arguments.outcomes, Outcome)
     if arguments.table:
         print(table(list(record.known.values())))
         return 0
@@ -201,7 +206,7 @@ def main() -> int:
         for each in missing:
             record.add(judge(model, *each, commit()))
     ran = [outcome for key, outcome in record.known.items() if key[0] in arguments.names]
-    return 0 if all(outcome.passes or "no loss to scale" in outcome.why for outcome in ran) else 1
+    return 0 if all(outcome.passes or NO_LOSS in outcome.why for outcome in ran) else 1
 
 
 if __name__ == "__main__":
