@@ -2,8 +2,9 @@
 //
 // Works on one block at a time, loop bodies and branches included:
 //
-// 1. reads that cost nothing are cloned into each of their readers, so that a
-//    broadcast or a constant never forces two readers together or apart;
+// 1. what nobody reads is erased, and reads that cost nothing are cloned into
+//    each of their readers, so that a broadcast or a constant never forces two
+//    readers together or apart;
 // 2. operations are merged into groups (BlockGrouper);
 // 3. what need not stay in memory over the peak of these groups is recomputed
 //    behind it (RecomputeAcrossPeak), and grouping begins anew;
@@ -18,6 +19,8 @@
 #include "tenon/Fusion/BlockGrouper.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tenon::fusion {
 #define GEN_PASS_DEF_FORMGROUPSPASS
@@ -35,6 +38,14 @@ namespace {
 bool isInGroupedBlock(Operation *op) {
   return isa<func::FuncOp, stablehlo::WhileOp, stablehlo::CaseOp,
              stablehlo::IfOp>(op->getParentOp());
+}
+
+/// Erases what nobody reads, which no kernel could have as its result.
+void eraseUnread(Region &region) {
+  region.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
 }
 
 /// How many peaks are brought down, one after the other.
@@ -69,7 +80,10 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
   FormGroups(FormGroupsPassOptions options, const target::Target &machine)
       : FormGroupsPassBase(std::move(options)), machine(machine) {}
 
-  void runOnOperation() override { runOnRegion(getOperation().getBody()); }
+  void runOnOperation() override {
+    eraseUnread(getOperation().getBody());
+    runOnRegion(getOperation().getBody());
+  }
 
   void runOnRegion(Region &region) {
     for (Block &block : region) {

@@ -121,3 +121,35 @@ func.func @main(%x: tensor<2x8x4xbf16>, %y: tensor<2x7x4xbf16>) -> tensor<2x8x4x
   }) : (tensor<2x8x4xf32>, tensor<2x7x4xf32>, tensor<f32>) -> tensor<2x8x4xf32>
   return %2 : tensor<2x8x4xf32>
 }
+
+// -----
+
+// What nobody reads is no result of a kernel, and of no use to one: not in front
+// of a group that stands, nor in a loop, nor what only its like reads.
+
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: stablehlo.add
+// CHECK-NOT: stablehlo.multiply
+// CHECK: step.group generic(%arg0)
+// CHECK: stablehlo.while
+// CHECK-NOT: stablehlo.exponential
+// CHECK: return
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4x8xf32>
+  %1 = stablehlo.multiply %0, %x : tensor<4x8xf32>
+  %2 = step.group generic(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %3 = stablehlo.tanh %a : tensor<4x8xf32>
+    step.yield %3 : tensor<4x8xf32>
+  }
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %4:2 = stablehlo.while(%y = %2, %go = %true) : tensor<4x8xf32>, tensor<i1> cond {
+    stablehlo.return %go : tensor<i1>
+  } do {
+    %5 = stablehlo.exponential %0 : tensor<4x8xf32>
+    %6 = stablehlo.negate %y : tensor<4x8xf32>
+    %7 = stablehlo.not %go : tensor<i1>
+    stablehlo.return %6, %7 : tensor<4x8xf32>, tensor<i1>
+  }
+  return %4#0 : tensor<4x8xf32>
+}
