@@ -172,7 +172,9 @@ static ExitCode askForShards(func::FuncOp main, StringRef axis,
       continue;
     }
     layout = sharding::Layout::replicated(type.getRank());
-    layout->layout.dims[0] = {along};
+    // An axis of one device cuts nothing.
+    if (count > 1)
+      layout->layout.dims[0] = {along};
     isCut = true;
   }
   if (isCut)

@@ -289,9 +289,7 @@ static ExitCode reportLogicalShards(ModuleOp whole, Program &folded,
       code != exitOk)
     return code;
   perRank.logical.reset();
-  if (perRank.mesh.devices() == 1)
-    step::dropShardingConstraints(*plain.module);
-  else if (ExitCode code = cutProgram(plain, trial, /*entry=*/"", perRank);
+  if (ExitCode code = cutProgram(plain, trial, /*entry=*/"", perRank);
            code != exitOk)
     return code;
   trial.resolved.memoryBudget.reset();

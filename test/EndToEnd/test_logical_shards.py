@@ -96,6 +96,13 @@ def test_the_cost_is_printed(eight: Any, tmp_path: Path) -> None:
     assert (shard["logical_shards"]["mesh"], shard["logical_shards"]["each"]) == ("data=8", 4)
 
 
+def test_one_shard(eight: Any, tmp_path: Path) -> None:
+    """It is the step itself, so its gradient of an embedding is no share of a sum either."""
+    said = succeed("compile", eight("04_chargpt")[0]["04_chargpt"].text, "--logical-shards=1", CPU, "-o", tmp_path / "x.tenon")
+    assert "shards         1 along data, 1 on each rank" in said
+    assert "(0.0 % more)" in said
+
+
 @pytest.mark.parametrize(
     ("code", "options", "why"),
     [
