@@ -290,7 +290,7 @@ static ExitCode reportLogicalShards(ModuleOp whole, Program &folded,
     return code;
   perRank.logical.reset();
   if (ExitCode code = cutProgram(plain, trial, /*entry=*/"", perRank);
-           code != exitOk)
+      code != exitOk)
     return code;
   trial.resolved.memoryBudget.reset();
   double with = 0, without = 0;

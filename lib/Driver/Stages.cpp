@@ -145,7 +145,7 @@ static ExitCode importStep(Program &program, StageRun &run) {
   importing.entry = run.options.function;
   importing.rolesFile = run.options.rolesFile;
   importing.resultNames = run.options.resultNames;
-  importing.keepShardings = !run.options.mesh.empty();
+  importing.mesh = run.options.mesh;
   importing.separateExpectations = run.options.separateExpectations;
   // This stage judges the program; what it lets through, every later one takes.
   run.blame = exitUserError;

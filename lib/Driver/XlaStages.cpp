@@ -210,7 +210,7 @@ static ExitCode importForXla(ModuleOp module, StageRun &run) {
   importer::ImportOptions importing;
   importing.rolesFile = run.options.rolesFile;
   importing.resultNames = run.options.resultNames;
-  importing.keepShardings = !run.options.mesh.empty();
+  importing.mesh = run.options.mesh;
   run.blame = exitUserError;
   return run.runPasses(module, [&](OpPassManager &passes) {
     importer::buildImportPipeline(passes, importing);

@@ -17,16 +17,19 @@ using namespace mlir;
 namespace tenon::importer {
 
 void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
-  if (options.keepShardings) {
+  JoinManualRegionsPassOptions joining;
+  joining.mesh = options.mesh;
+  manager.addPass(createJoinManualRegionsPass(joining));
+  if (options.keepShardings()) {
     KeepShardingsPassOptions keeping;
     keeping.entry = options.entry;
     manager.addPass(createKeepShardingsPass(keeping));
   }
   UnfoldManualComputationsPassOptions unfolding;
-  unfolding.constrain = options.keepShardings;
+  unfolding.constrain = options.keepShardings();
   manager.addPass(createUnfoldManualComputationsPass(unfolding));
   IgnoreShardingsPassOptions ignoring;
-  ignoring.kept = options.keepShardings;
+  ignoring.kept = options.keepShardings();
   manager.addPass(createIgnoreShardingsPass(ignoring));
   manager.addPass(createExpandTopKPass());
   InlineFunctionsPassOptions inlining;
@@ -74,10 +77,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   ListOption<std::string> names{
       *this, "names",
       llvm::cl::desc("names of results that are no state, as 1=accuracy")};
-  Option<bool> keepShardings{
-      *this, "keep-shardings",
-      llvm::cl::desc("keep what is said of how values lie on a mesh"),
-      llvm::cl::init(false)};
+  Option<std::string> mesh{
+      *this, "mesh",
+      llvm::cl::desc("the mesh of a step that is cut, such as data=2; what is "
+                     "said of how values lie is kept")};
 };
 } // namespace
 
@@ -89,7 +92,7 @@ void registerImportPipeline() {
         ImportOptions options;
         options.entry = text.entry;
         options.rolesFile = text.roles;
-        options.keepShardings = text.keepShardings;
+        options.mesh = text.mesh;
         options.resultNames.assign(text.names.begin(), text.names.end());
         buildImportPipeline(manager, options);
       });

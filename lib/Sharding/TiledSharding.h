@@ -1,8 +1,6 @@
 //===- TiledSharding.h - The text of mhlo.sharding ------------------------===//
 //
-// `{devices=[2,1,2]<=[4] last_tile_dim_replicate}` and `{replicated}`: how
-// steps say where tensors lie that were exported without Shardy. Such a text
-// numbers devices and names no axes.
+// The layout that such a text (Analysis/DeviceTiles.h) means on a mesh.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 """Exports steps with bodies that are written per device (`shard_map`), with start values and what JAX computes on four devices.
 
-`per_device_steps.py FOLDER` writes NAME.mlir, NAME.inputs and NAME.expected. It is a program of its own, since JAX takes the number of
-devices when it starts.
+`per_device_steps.py FOLDER` writes NAME.SPELLING.mlir for both spellings of such bodies that JAX has, NAME.inputs and NAME.expected. It is
+a program of its own, since JAX takes the number of devices when it starts.
 """
 
 from __future__ import annotations
@@ -166,7 +166,9 @@ def main() -> None:
     for name, (step, shapes, *batch) in STEPS.items():
         params, x, y = start_values(shapes, *batch)
         values = jax.tree.leaves((params, x, y))
-        (folder / f"{name}.mlir").write_text(str(export.export(jax.jit(step))(params, x, y).mlir_module()))
+        for spelling, shardy in {"mhlo": False, "sdy": True}.items():
+            jax.config.update("jax_use_shardy_partitioner", shardy)
+            (folder / f"{name}.{spelling}.mlir").write_text(str(export.export(jax.jit(step))(params, x, y).mlir_module()))
         save_file({f"arg{at}": np.asarray(value) for at, value in enumerate(values)}, folder / f"{name}.inputs")
         found = jax.tree.leaves(jax.jit(step)(params, x, y))
         save_file({f"result{at}": np.asarray(value) for at, value in enumerate(found)}, folder / f"{name}.expected")

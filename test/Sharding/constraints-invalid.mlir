@@ -28,7 +28,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@below {{'step.sharding_constraint' op cannot be cut so: 'mhlo.sharding' is "{manual}", expected {replicated} or {devices=[...]...}}}
+  // expected-error@below {{'step.sharding_constraint' op cannot be cut so: 'mhlo.sharding' is "{manual}", which is for a body per device, and there is none}}
   %0 = step.sharding_constraint %x {sharding = "{manual}"} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }

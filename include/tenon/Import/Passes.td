@@ -10,6 +10,49 @@
 
 include "mlir/Pass/PassBase.td"
 
+def JoinManualRegionsPass : Pass<"import-join-manual-regions", "::mlir::ModuleOp"> {
+  let summary = "bodies per device between calls become regions";
+  let description = [{
+    In the spelling of last year's exporters a body that is written per device
+    has no region: `@SPMDFullToShardShape` hands a value to it,
+    `@SPMDShardToFullShape` takes one from it, and `mhlo.sharding` on these calls
+    and on a `@Sharding` in front says how whole tensors are cut, by numbers of
+    devices. This pass makes an `sdy.manual_computation` of what lies between. Its
+    axes are those of `mesh`, or without one those that the texts and the groups
+    of the step tell apart. Constraints inside of bodies become those of sdy.
+
+    ```mlir
+    // before
+    module attributes {mhlo.num_partitions = 2 : i32} {
+      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+        %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<8xf32>) -> tensor<8xf32>
+        %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
+        %2 = stablehlo.sine %1 : tensor<4xf32>
+        %3 = stablehlo.custom_call @Sharding(%2) {mhlo.sharding = "{manual}"} : (tensor<4xf32>) -> tensor<4xf32>
+        %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xf32>) -> tensor<8xf32>
+        return %4 : tensor<8xf32>
+      }
+    }
+    // after
+    module attributes {mhlo.num_partitions = 2 : i32} {
+      sdy.mesh @mesh = <["axis0"=2]>
+      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+        %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"axis0"} ]>] out_shardings=[<@mesh, [{"axis0"} ]>] manual_axes={"axis0"} (%arg1: tensor<4xf32>) {
+          %1 = stablehlo.sine %arg1 : tensor<4xf32>
+          sdy.return %1 : tensor<4xf32>
+        } : (tensor<8xf32>) -> tensor<8xf32>
+        return %0 : tensor<8xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::sdy::SdyDialect"];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"",
+           "the mesh whose axes bodies are written for, such as data=2,model=4">,
+  ];
+}
+
 def KeepShardingsPass : Pass<"import-keep-shardings", "::mlir::ModuleOp"> {
   let summary = "what authors say of where values inside a step lie";
   let description = [{

@@ -23,9 +23,10 @@ struct ImportOptions {
   std::string rolesFile;
   /// Names of results that are no state: the result, `=`, its name.
   std::vector<std::string> resultNames;
-  /// Keep what authors say of how values inside the step lie: for one that is
-  /// cut over a mesh.
-  bool keepShardings = false;
+  /// The mesh that the step is cut over; empty for one device.
+  std::string mesh;
+  /// Whether what authors say of how values inside the step lie is kept.
+  bool keepShardings() const { return !mesh.empty(); }
   /// Leave functions of elements as they are, and complex elements too: for the
   /// reference interpreter, which has them. The result is no step form.
   bool forInterpreter = false;

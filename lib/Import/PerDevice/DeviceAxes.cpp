@@ -58,6 +58,26 @@ int64_t DeviceAxes::product(ArrayRef<unsigned> axes) const {
   return product;
 }
 
+std::optional<AxisList> DeviceAxes::ofTiles(ArrayRef<int64_t> tiles) const {
+  // How far apart the parts of neighbours along an axis are.
+  auto step = [&](unsigned axis) {
+    return sizes[axis] > 1 ? tiles[strides[axis]] : 0;
+  };
+  AxisList axes;
+  for (unsigned axis = 0; axis < sizes.size(); ++axis)
+    if (step(axis) > 0)
+      axes.push_back(axis);
+  llvm::sort(axes, [&](unsigned a, unsigned b) { return step(a) > step(b); });
+  for (auto [device, tile] : llvm::enumerate(tiles)) {
+    int64_t expected = 0;
+    for (unsigned axis : axes)
+      expected = expected * sizes[axis] + coordinate(device, axis);
+    if (tile != expected)
+      return std::nullopt;
+  }
+  return axes;
+}
+
 AxisSet DeviceAxes::ofTable(ArrayRef<int64_t> table) const {
   AxisSet axes = 0;
   for (auto [device, number] : llvm::enumerate(table))

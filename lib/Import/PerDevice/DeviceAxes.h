@@ -69,6 +69,10 @@ public:
   /// everywhere alike.
   std::optional<Move> ofPairs(mlir::DenseIntElementsAttr pairs) const;
 
+  /// The axes that cut a dimension, the major one first, of which a table says
+  /// which part each device has; nothing if no axes describe the table.
+  std::optional<AxisList> ofTiles(llvm::ArrayRef<int64_t> tiles) const;
+
   /// The axes along which a table with a number per device changes.
   AxisSet ofTable(llvm::ArrayRef<int64_t> table) const;
 
