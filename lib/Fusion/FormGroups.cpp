@@ -40,9 +40,10 @@ bool isInGroupedBlock(Operation *op) {
              stablehlo::IfOp>(op->getParentOp());
 }
 
-/// Erases what nobody reads, which no kernel could have as its result.
-void eraseUnread(Region &region) {
-  region.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+/// Erases what nobody reads, which no kernel could have as its result, readers
+/// before what they alone read.
+void eraseUnread(func::FuncOp function) {
+  function->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
     if (isOpTriviallyDead(op))
       op->erase();
   });
@@ -81,7 +82,7 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
       : FormGroupsPassBase(std::move(options)), machine(machine) {}
 
   void runOnOperation() override {
-    eraseUnread(getOperation().getBody());
+    eraseUnread(getOperation());
     runOnRegion(getOperation().getBody());
   }
 

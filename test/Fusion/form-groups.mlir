@@ -153,3 +153,26 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   }
   return %4#0 : tensor<4x8xf32>
 }
+
+// -----
+
+// What an unread group alone reads, too.
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: step.group elementwise
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: stablehlo.cosine
+// CHECK-NEXT: step.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4x8xf32>
+  %1 = step.group generic(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %2 = stablehlo.tanh %a : tensor<4x8xf32>
+    step.yield %2 : tensor<4x8xf32>
+  }
+  %3 = stablehlo.optimization_barrier %1 : tensor<4x8xf32>
+  %4 = stablehlo.cosine %x : tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
+}
