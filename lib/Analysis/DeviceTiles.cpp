@@ -158,6 +158,18 @@ std::optional<DeviceTiles> tenon::readDeviceTiles(StringRef text, int64_t rank,
   }
   if (!rest.empty() || !isPermutation(order, devices))
     return refuse("expected each of " + Twine(devices) + " devices once");
+  // Of a list, what lies between neighbours in a dimension of the tiles, and
+  // what all of them take.
+  if (found.strides.empty()) {
+    int64_t reach = 1;
+    for (int64_t size : reverse(*tiles)) {
+      if (size > 1) {
+        const int64_t apart = std::abs(order[reach] - order[0]);
+        found.strides.append({apart, apart * size});
+      }
+      reach *= size;
+    }
+  }
 
   found.tileOf.assign(rank, SmallVector<int64_t>(devices, 0));
   if (is_contained(*behind, Behind::manual))

@@ -32,8 +32,8 @@ struct DeviceTiles {
   /// By device, its place among those with the same tile whose own program is
   /// written; empty if it is of none of the devices, or of all.
   llvm::SmallVector<int64_t> manualOf;
-  /// How many devices follow each other in each digit of their numbers, the
-  /// minor one first: 1 and 2 for rows of two. Empty where a list has them.
+  /// How many devices follow each other in the digits of their numbers that the
+  /// text tells apart, in no order: 1 and 2 for rows of two.
   llvm::SmallVector<int64_t> strides;
 };
 

@@ -35,7 +35,10 @@ TEST(DeviceTilesTest, SaysWhichTileEachDeviceHas) {
 
   tiles = read("{devices=[3]2,0,1}", 1);
   EXPECT_EQ(tiles.tileOf, (std::vector<Numbers>{{1, 2, 0}}));
-  EXPECT_TRUE(tiles.strides.empty());
+
+  tiles = read("{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}", 2);
+  EXPECT_EQ(tiles.tileOf, (std::vector<Numbers>{{0, 1, 0, 1}, {0, 0, 0, 0}}));
+  EXPECT_EQ(tiles.strides, (Numbers{2, 4, 1, 2}));
 }
 
 TEST(DeviceTilesTest, SaysWhereBodiesArePerDevice) {
