@@ -262,19 +262,25 @@ SmallVector<Value> BlockGrouper::operandsOf(Operation *op) const {
   return operands;
 }
 
-bool BlockGrouper::isSmall(Id group) const {
+bool BlockGrouper::isSmall(Id group) {
+  const ArrayRef<Operation *> members = graph.members(group);
+  auto &[count, isKnownSmall] = small[group];
+  // Groups only grow, and what is not small stays so.
+  if (count == members.size() || (count > 0 && !isKnownSmall))
+    return isKnownSmall;
+  count = members.size();
   auto isAtOnce = [&](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return !tensor || isReadAtOnce(storedBytes(tensor));
   };
-  return llvm::all_of(graph.members(group), [&](Operation *op) {
+  isKnownSmall = llvm::all_of(members, [&](Operation *op) {
     return llvm::all_of(op->getOperandTypes(), isAtOnce) &&
            llvm::all_of(op->getResultTypes(), isAtOnce);
   });
+  return isKnownSmall;
 }
 
-bool BlockGrouper::keepsOthersWaiting(Operation *writer,
-                                      Operation *reader) const {
+bool BlockGrouper::keepsOthersWaiting(Operation *writer, Operation *reader) {
   Id from = graph.groupOf(writer), to = graph.groupOf(reader);
   if (from == to || !isSmall(from))
     return false;

@@ -76,11 +76,10 @@ private:
   /// Whether reading as many bytes takes less than a launch.
   bool isReadAtOnce(double bytes) const;
   /// Whether that holds for each value that the group reads or computes.
-  bool isSmall(Id group) const;
+  bool isSmall(Id group);
   /// Whether a merge would have the other readers of a small kernel wait for a
   /// large one, which only this reader needs.
-  bool keepsOthersWaiting(mlir::Operation *writer,
-                          mlir::Operation *reader) const;
+  bool keepsOthersWaiting(mlir::Operation *writer, mlir::Operation *reader);
   /// Whether the first group picks a little from a large value and as one with
   /// the second would have to wait for another reader of it, which could
   /// otherwise be the last and overwrite it.
@@ -102,6 +101,8 @@ private:
   llvm::DenseMap<Id, cost::KernelWork> works; // of groups that were asked for
   /// What whyAlone() said; a kernel that others join remains one.
   llvm::DenseMap<Id, const char *> alone;
+  /// What isSmall() said of a group of so many members.
+  llvm::DenseMap<Id, std::pair<size_t, bool>> small;
   /// How many members the two groups had when they were found to stay apart:
   /// groups only grow, and what keeps two of them apart does not go away.
   llvm::DenseMap<std::pair<Id, Id>, std::pair<size_t, size_t>> apart;
