@@ -102,6 +102,7 @@ Target target::builtInTarget(const GpuArchitecture &gpu) {
   target.overheads = {5e-7, 0};
   target.launches.mostParts = 1;
   target.hostLink = published.hostLink;
+  target.gpu = true;
   return target;
 }
 

@@ -130,11 +130,12 @@ struct Target {
   /// Bytes/s between the device's memory and the host's, each way; 0 if the
   /// device has no memory of its own.
   double hostLink = 0;
+  /// Whether it is a GPU. What a file describes is none, even with a link.
+  bool gpu = false;
   /// Per axis of a mesh, major first; empty for those that are built in.
   std::vector<Link> links;
 
-  /// A GPU is what has memory of its own.
-  bool isGpu() const { return hostLink > 0; }
+  bool isGpu() const { return gpu; }
 
   /// Whether products of two operands of `type` run by the instructions for it
   /// where code is for `code`, which may be less than the machine has. Where

@@ -193,7 +193,7 @@ TEST_F(GroupCosts, GpusMultiplyNarrowTypesOnTensorCores) {
   gpu.cores = 1;
   gpu.compute = {{100e9, 100e9}, {800e9, 800e9}, {800e9, 800e9}};
   gpu.launches.mostParts = 1;
-  gpu.hostLink = 1e9;
+  gpu.gpu = true;
   gpu.shares = {.library = 0.5, .kernel = 0.25, .attention = 1, .gradient = 1};
   const double small = 2.0 * 256 * 256 * 256;
   EXPECT_DOUBLE_EQ(predictStep(parse(product("f32", 1)), gpu).total.seconds,

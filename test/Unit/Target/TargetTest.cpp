@@ -49,6 +49,7 @@ TEST(Target, BuiltInGpus) {
     EXPECT_TRUE(target.isGpu());
     EXPECT_FALSE(builtInTarget(Isa::avx2).isGpu());
     EXPECT_EQ(target.hostLink, gpu.planned.hostLink);
+    EXPECT_TRUE(target.isGpu());
     // Peaks of GPUs: each moves and computes more than any processor.
     EXPECT_GT(gpu.planned.memory, 5e11);
     EXPECT_GT(gpu.planned.f32, gpu.planned.memory);
@@ -78,6 +79,7 @@ TEST(Target, ALinkToAHostMayBeLeftOut) {
   auto read = fromJson(text, "m.json", error);
   ASSERT_TRUE(read) << error;
   EXPECT_EQ(read->hostLink, 12e9);
+  EXPECT_FALSE(read->isGpu()); // a processor may have such a link, too
   EXPECT_EQ(errorOf(text.replace(text.find("\"host_link\": 12.0"), 17,
                                  "\"host_link\": -1")),
             "m.json: field 'gigabytes_per_second.host_link': found -1, "
