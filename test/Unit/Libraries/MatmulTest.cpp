@@ -8,6 +8,8 @@
 #include "Tensors.h"
 #include "TestIsa.h"
 
+#include "tenon/Libraries/WidenedProducts.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -400,6 +402,30 @@ TEST(Matmul, NarrowTypesInBlocks) {
     d.pieces = pieces;
     checkNarrow(d);
   }
+}
+
+// What calls convert beyond the copies of f32 that they make anyway.
+TEST(Matmul, ElementsConverted) {
+  auto converted = [](MatmulDescription d) {
+    return elementsConverted(d, Isa::avx512);
+  };
+  MatmulDescription d = plain(256, 768, 768);
+  EXPECT_EQ(converted(d), 0);
+  EXPECT_FALSE(widensInCopies(d, Isa::avx512)); // nothing is narrow
+  d.lhsType = ElementType::bf16;
+  EXPECT_TRUE(widensInCopies(d, Isa::avx512));
+  EXPECT_EQ(converted(d), 0);
+  EXPECT_FALSE(widensInCopies(d, Isa::avx2));
+  EXPECT_EQ(elementsConverted(d, Isa::avx2), 256 * 768);
+  // Rows of f32 that meet few columns are read where they lie.
+  d = plain(2080, 192, 768);
+  d.rhsType = ElementType::bf16;
+  EXPECT_TRUE(widensInCopies(d, Isa::avx512));
+  EXPECT_EQ(converted(d), 2080 * 768);
+  // A small product is computed in blocks, which are converted in front.
+  d = plain(32, 48, 64, ElementType::bf16);
+  EXPECT_FALSE(widensInCopies(d, Isa::avx512));
+  EXPECT_EQ(converted(d), 32 * 64 + 64 * 48 + 32 * 48);
 }
 
 TEST(Matmul, BiasOfAWidenedProduct) {
