@@ -20,6 +20,7 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Fusion/NarrowConversions.h"
 #include "tenon/Fusion/PackedWeights.h"
 #include "tenon/Fusion/StridedView.h"
 
@@ -141,14 +142,12 @@ std::pair<size_t, size_t> chooseProduct(const Loops &loops) {
 /// The conversion from f32 to 16 bits that alone reads the result; null if
 /// there is none.
 Operation *roundingOf(Operation *op) {
-  Value result = op->getResult(0);
-  if (!result.hasOneUse() || !getElementTypeOrSelf(result).isF32())
-    return nullptr;
-  auto convert = dyn_cast<stablehlo::ConvertOp>(*result.getUsers().begin());
-  if (!convert || convert->getBlock() != op->getBlock())
-    return nullptr;
-  Type to = getElementTypeOrSelf(convert.getType());
-  return to.isBF16() || to.isF16() ? convert.getOperation() : nullptr;
+  auto convert = op->hasOneUse()
+                     ? dyn_cast<stablehlo::ConvertOp>(*op->user_begin())
+                     : nullptr;
+  return convert && convert->getBlock() == op->getBlock() && rounds(convert)
+             ? convert.getOperation()
+             : nullptr;
 }
 
 } // namespace

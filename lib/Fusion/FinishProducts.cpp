@@ -26,6 +26,7 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/ActivationPattern.h"
 #include "tenon/Fusion/LibraryGroup.h"
+#include "tenon/Fusion/NarrowConversions.h"
 #include "tenon/Libraries/Library.h"
 #include "tenon/Target/GpuArchitectures.h"
 
@@ -50,8 +51,6 @@ namespace {
 Type elementTypeOf(Value value) {
   return getElementTypeOrSelf(value.getType());
 }
-
-bool isNarrow(Type type) { return type.isBF16() || type.isF16(); }
 
 RankedTensorType withElements(Value value, Type element) {
   return cast<RankedTensorType>(value.getType()).clone(element);

@@ -12,6 +12,7 @@
 #include "tenon/Analysis/LapackCalls.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Fusion/ActivationPattern.h"
+#include "tenon/Fusion/NarrowConversions.h"
 #include "tenon/Fusion/RoundSums.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -69,9 +70,7 @@ Value fusion::cloneProduct(OpBuilder &builder, step::GroupOp call,
 std::optional<BiasAddition> fusion::biasAddition(Value result) {
   BiasAddition found;
   if (auto convert = result.getDefiningOp<stablehlo::ConvertOp>()) {
-    Type from = getElementTypeOrSelf(convert.getOperand());
-    Type to = getElementTypeOrSelf(result);
-    if (!from.isF32() || !(to.isBF16() || to.isF16()))
+    if (!rounds(convert))
       return std::nullopt;
     found.rounding = convert;
     result = convert.getOperand();
@@ -91,8 +90,7 @@ std::optional<BiasAddition> fusion::biasAddition(Value result) {
     return std::nullopt;
   found.bias = found.broadcast.getOperand();
   if (auto widened = found.bias.getDefiningOp<stablehlo::ConvertOp>())
-    if (Type from = getElementTypeOrSelf(widened.getOperand());
-        from.isBF16() || from.isF16())
+    if (isNarrow(getElementTypeOrSelf(widened.getOperand())))
       found.bias = widened.getOperand();
   // The bias has the last dimensions of the result.
   ArrayRef<int64_t> kept =

@@ -34,6 +34,7 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Fusion/NarrowConversions.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -473,8 +474,7 @@ private:
 bool PadProducts::isWorthIt(DotGeneralOp dot) const {
   Type element = elementOf(dot.getLhs());
   auto dimensions = freeDimensions(dot);
-  if (!(element.isBF16() || element.isF16()) || dimensions.empty() ||
-      !dimensions.back())
+  if (!isNarrow(element) || dimensions.empty() || !dimensions.back())
     return false;
   const int64_t extent = shapeOf(dot.getResult()).back();
   if (extent < leastExtent || extent % elementsOfAccess == 0)

@@ -12,6 +12,7 @@
 
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Fusion/NarrowConversions.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -66,7 +67,7 @@ bool startsNeutral(stablehlo::ReduceOp op) {
 bool accumulatesInF32(stablehlo::ReduceOp op) {
   Type element =
       cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
-  return (element.isBF16() || element.isF16()) &&
+  return isNarrow(element) &&
          isa<stablehlo::AddOp>(op.getBody().front().front());
 }
 

@@ -7,6 +7,7 @@
 #include "tenon/Fusion/StridedView.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Fusion/NarrowConversions.h"
 #include "tenon/Fusion/StaggeredRows.h"
 
 #include <algorithm>
@@ -31,22 +32,16 @@ StridedView fusion::plainView(Value operand) {
   return view;
 }
 
-static bool widens(Operation *op) {
-  auto convert = dyn_cast<stablehlo::ConvertOp>(op);
-  Type from = convert ? getElementTypeOrSelf(convert.getOperand()) : Type();
-  return convert && (from.isBF16() || from.isF16()) &&
-         getElementTypeOrSelf(convert.getType()).isF32();
-}
-
 StridedView fusion::stridedView(Operation *user, Value operand,
                                 bool throughWidening) {
   SmallVector<Operation *> through;
   Value source = operand;
   while (Operation *op = source.getDefiningOp()) {
     auto slice = dyn_cast<stablehlo::SliceOp>(op);
+    auto convert = dyn_cast<stablehlo::ConvertOp>(op);
     bool isView = isa<stablehlo::TransposeOp>(op) ||
                   (slice && leavesOutStagger(slice)) ||
-                  (throughWidening && widens(op));
+                  (throughWidening && convert && widens(convert));
     if (!isView || op->getBlock() != user->getBlock())
       break;
     through.push_back(op);
@@ -55,8 +50,8 @@ StridedView fusion::stridedView(Operation *user, Value operand,
   StridedView view = plainView(source);
   std::reverse(through.begin(), through.end());
   for (Operation *op : through) {
-    if (widens(op))
-      continue;
+    if (isa<stablehlo::ConvertOp>(op))
+      continue; // elements stay where they are
     auto transpose = dyn_cast<stablehlo::TransposeOp>(op);
     if (!transpose) {
       view.shape = llvm::to_vector(

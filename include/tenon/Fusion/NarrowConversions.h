@@ -1,0 +1,35 @@
+//===- NarrowConversions.h - Conversions between f32 and 16 bits ----------===//
+//
+// What products and what is around them are told by: floats of 16 bits, and the
+// conversions that widen them to f32 and round f32 to them, a user's or the
+// compiler's own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_FUSION_NARROWCONVERSIONS_H
+#define TENON_FUSION_NARROWCONVERSIONS_H
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+namespace tenon::fusion {
+
+/// Whether elements are floats of 16 bits.
+inline bool isNarrow(mlir::Type element) {
+  return element.isBF16() || element.isF16();
+}
+
+inline bool widens(stablehlo::ConvertOp convert) {
+  return isNarrow(mlir::getElementTypeOrSelf(convert.getOperand())) &&
+         mlir::getElementTypeOrSelf(convert.getType()).isF32();
+}
+
+inline bool rounds(stablehlo::ConvertOp convert) {
+  return mlir::getElementTypeOrSelf(convert.getOperand()).isF32() &&
+         isNarrow(mlir::getElementTypeOrSelf(convert.getType()));
+}
+
+} // namespace tenon::fusion
+
+#endif // TENON_FUSION_NARROWCONVERSIONS_H
