@@ -14,6 +14,7 @@
 #include "StageOptions.h"
 
 #include "tenon/Analysis/DeviceCount.h"
+#include "tenon/Analysis/DeviceTiles.h"
 #include "tenon/Codegen/StableHLO/PlanForXla.h"
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
@@ -265,11 +266,11 @@ static ExitCode lowerForXla(Program &program, StageRun &run) {
 static void setShardings(func::FuncOp main,
                          const sharding::BoundaryShardings &shardings) {
   for (auto [at, attribute] : llvm::enumerate(shardings.arguments)) {
-    main.removeArgAttr(at, "mhlo.sharding");
+    main.removeArgAttr(at, deviceTilesAttrName);
     main.setArgAttr(at, sdy::shardingAttrName, attribute);
   }
   for (auto [at, attribute] : llvm::enumerate(shardings.results)) {
-    StringAttr old = StringAttr::get(main.getContext(), "mhlo.sharding");
+    StringAttr old = StringAttr::get(main.getContext(), deviceTilesAttrName);
     main.removeResultAttr(at, old);
     main.setResultAttr(at, sdy::shardingAttrName, attribute);
   }

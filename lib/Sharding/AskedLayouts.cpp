@@ -9,6 +9,7 @@
 
 #include "TiledSharding.h"
 
+#include "tenon/Analysis/DeviceTiles.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/Step/Holding.h"
@@ -76,7 +77,7 @@ private:
       const int64_t rank = cast<RankedTensorType>(type).getRank();
       if (sharding)
         return readSharding(sharding, main, rank, fail, to);
-      auto text = attributes ? attributes.getAs<StringAttr>("mhlo.sharding")
+      auto text = attributes ? attributes.getAs<StringAttr>(deviceTilesAttrName)
                              : StringAttr();
       return text ? readTiles(text, rank, fail, to) : success();
     };

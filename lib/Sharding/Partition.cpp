@@ -15,6 +15,7 @@
 
 #include "LocalCode.h"
 
+#include "tenon/Analysis/DeviceTiles.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
@@ -853,7 +854,7 @@ DictionaryAttr describe(DictionaryAttr attributes, Type whole,
                         MLIRContext *context) {
   NamedAttrList list(attributes);
   list.erase(sdy::shardingAttrName);
-  list.erase("mhlo.sharding");
+  list.erase(deviceTilesAttrName);
   list.set(step::layoutAttrName, StringAttr::get(context, layout.text(mesh)));
   list.set(step::wholeAttrName, TypeAttr::get(whole));
   return list.getDictionary(context);

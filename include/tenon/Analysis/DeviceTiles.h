@@ -21,6 +21,9 @@
 
 namespace tenon {
 
+/// On functions' arguments and results, and on operations, a string.
+inline constexpr llvm::StringLiteral deviceTilesAttrName = "mhlo.sharding";
+
 struct DeviceTiles {
   /// How many devices there are; 0 if the text is for any number of them.
   int64_t devices = 0;

@@ -45,8 +45,6 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::importer;
 
-static constexpr llvm::StringLiteral tiledAttrName = "mhlo.sharding";
-
 namespace {
 
 stablehlo::CustomCallOp callOf(Operation *op, StringRef target) {
@@ -66,7 +64,7 @@ stablehlo::CustomCallOp takesOut(Operation *op) {
 }
 
 StringRef textOf(Operation *op) {
-  auto text = op->getAttrOfType<StringAttr>(tiledAttrName);
+  auto text = op->getAttrOfType<StringAttr>(deviceTilesAttrName);
   return text ? text.getValue() : StringRef("{replicated}");
 }
 
@@ -193,7 +191,7 @@ SmallVector<sdy::MeshAxisAttr> JoinManualRegions::axesOfTexts(int64_t count) {
   Strides strides(count);
   std::string error;
   getOperation().walk([&](Operation *op) {
-    auto text = op->getAttrOfType<StringAttr>(tiledAttrName);
+    auto text = op->getAttrOfType<StringAttr>(deviceTilesAttrName);
     auto type = text && op->getNumResults() == 1
                     ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
                     : RankedTensorType();
@@ -305,23 +303,23 @@ LogicalResult JoinManualRegions::readInside() {
   getOperation().walk([&](Operation *op) {
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       for (unsigned at = 0; at < function.getNumArguments(); ++at)
-        if (isOfBody(function.getArgAttr(at, tiledAttrName)))
-          function.removeArgAttr(at, tiledAttrName);
+        if (isOfBody(function.getArgAttr(at, deviceTilesAttrName)))
+          function.removeArgAttr(at, deviceTilesAttrName);
       for (unsigned at = 0; at < function.getNumResults(); ++at)
-        if (isOfBody(function.getResultAttr(at, tiledAttrName)))
+        if (isOfBody(function.getResultAttr(at, deviceTilesAttrName)))
           function.removeResultAttr(
-              at, StringAttr::get(&getContext(), tiledAttrName));
+              at, StringAttr::get(&getContext(), deviceTilesAttrName));
       return;
     }
     // The calls themselves are read where they are joined, and so is what says
     // how a whole tensor is cut that is handed in.
-    if (!isOfBody(op->getAttr(tiledAttrName)) || handsIn(op) || takesOut(op) ||
-        llvm::any_of(op->getUsers(), handsIn))
+    if (!isOfBody(op->getAttr(deviceTilesAttrName)) || handsIn(op) ||
+        takesOut(op) || llvm::any_of(op->getUsers(), handsIn))
       return;
     if (auto call = callOf(op, "Sharding"))
       said.push_back(call);
     else
-      op->removeAttr(tiledAttrName);
+      op->removeAttr(deviceTilesAttrName);
   });
   for (stablehlo::CustomCallOp call : said) {
     Value value = call->getOperand(0);

@@ -13,6 +13,7 @@
 #include "tenon/Import/Pipeline.h"
 
 #include "tenon/Analysis/DeviceCount.h"
+#include "tenon/Analysis/DeviceTiles.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/ShardingConstraint.h"
@@ -285,7 +286,8 @@ private:
     getOperation().walk([&](Operation *op) {
       if (isa<ModuleOp, func::FuncOp>(op))
         return;
-      for (StringRef name : {"sdy.sharding", "mhlo.sharding"})
+      for (StringRef name : {StringRef(tenon::sdy::shardingAttrName),
+                             StringRef(tenon::deviceTilesAttrName)})
         dropped += op->removeDiscardableAttr(name) && op->getNumResults() > 0;
     });
   }

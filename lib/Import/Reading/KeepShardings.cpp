@@ -8,6 +8,7 @@
 
 #include "tenon/Import/Passes.h"
 
+#include "tenon/Analysis/DeviceTiles.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/ShardingConstraint.h"
@@ -22,8 +23,6 @@ namespace tenon::importer {
 
 using namespace mlir;
 using namespace tenon;
-
-static constexpr llvm::StringLiteral tiledAttrName = "mhlo.sharding";
 
 namespace {
 
@@ -71,7 +70,7 @@ Annotation annotationOf(StringAttr text) {
 /// `unspecified_dims=[0,2]`.
 Annotation annotationOf(stablehlo::CustomCallOp call) {
   Annotation found =
-      annotationOf(call->getAttrOfType<StringAttr>(tiledAttrName));
+      annotationOf(call->getAttrOfType<StringAttr>(deviceTilesAttrName));
   auto config = call->getAttrOfType<StringAttr>("backend_config");
   StringRef list = config ? config.getValue() : StringRef();
   if (!found.sharding || !list.consume_front("unspecified_dims=[") ||
@@ -104,7 +103,7 @@ Annotation annotationOf(DictionaryAttr attributes) {
   if (auto own =
           attributes.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName))
     return annotationOf(own);
-  return annotationOf(attributes.getAs<StringAttr>(tiledAttrName));
+  return annotationOf(attributes.getAs<StringAttr>(deviceTilesAttrName));
 }
 
 /// `{{replicated}, {devices=[2]<=[2]}}`: those of several results.
@@ -209,7 +208,7 @@ private:
       for (auto [value, sharding] :
            llvm::zip(op->getResults(), each.getShardings()))
         constrain(value, op->getLoc(), annotationOf(sharding));
-    } else if (auto text = op->getAttrOfType<StringAttr>(tiledAttrName)) {
+    } else if (auto text = op->getAttrOfType<StringAttr>(deviceTilesAttrName)) {
       for (auto [value, one] :
            llvm::zip(op->getResults(), annotationsOfTuple(text)))
         constrain(value, op->getLoc(), annotationOf(one));
