@@ -157,8 +157,10 @@ double shareOf(Operation *product, bool isFallback, step::GroupOp group,
          (sumsOperand(group) ? shareWithSums : 1);
 }
 
-/// The matrix product of a library for processors that a group asks for.
-std::optional<libraries::MatmulDescription> matmulOf(step::GroupOp group) {
+/// The matrix product that a group asks a library for processors for, as one
+/// that multiplies f32; with `stored` all three tensors are of that type.
+std::optional<libraries::MatmulDescription>
+matmulInF32(step::GroupOp group, std::optional<ElementType> stored) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   std::string ignored;
   auto described =
@@ -166,7 +168,12 @@ std::optional<libraries::MatmulDescription> matmulOf(step::GroupOp group) {
   auto *matmul = described
                      ? std::get_if<libraries::MatmulDescription>(&*described)
                      : nullptr;
-  return matmul ? std::optional(*matmul) : std::nullopt;
+  if (!matmul)
+    return std::nullopt;
+  matmul->computeType = ElementType::f32;
+  if (stored)
+    matmul->lhsType = matmul->rhsType = matmul->resultType = *stored;
+  return *matmul;
 }
 
 /// Elements that the library converts for a product of 16 bits where the
@@ -193,13 +200,9 @@ std::optional<double> convertedElements(step::GroupOp group, Operation *product,
   }
   if (elements == 0)
     return std::nullopt;
-  auto matmul = matmulOf(group);
-  if (!matmul)
-    return elements;
-  matmul->computeType = ElementType::f32;
-  if (multiplied)
-    matmul->lhsType = matmul->rhsType = matmul->resultType = *multiplied;
-  return double(libraries::elementsConverted(*matmul, target.isa));
+  auto matmul = matmulInF32(group, multiplied);
+  return matmul ? double(libraries::elementsConverted(*matmul, target.isa))
+                : elements;
 }
 
 /// How long attention takes by tiles of bf16, next to the same by vectors of
@@ -284,12 +287,10 @@ double cost::conversionSeconds(double elements, int64_t cores) {
 std::optional<double> cost::secondsOfConversions(step::GroupOp group,
                                                  const target::Target &target,
                                                  ElementType type) {
-  auto matmul = matmulOf(group);
-  if (!matmul || target.isGpu() || target.multipliesNatively(type, target.isa))
-    return std::nullopt;
-  matmul->computeType = ElementType::f32;
-  matmul->lhsType = matmul->rhsType = matmul->resultType = type;
-  if (!libraries::widensInCopies(*matmul, target.isa))
+  auto matmul = matmulInF32(group, type);
+  if (!matmul || target.isGpu() ||
+      target.multipliesNatively(type, target.isa) ||
+      !libraries::widensInCopies(*matmul, target.isa))
     return std::nullopt;
   return conversionSeconds(
       double(libraries::elementsConverted(*matmul, target.isa)), target.cores);

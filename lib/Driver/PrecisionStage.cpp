@@ -386,8 +386,8 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
                             nearlyEqual * choices[preferred].outlook.seconds));
     return exitOk;
   };
-  // Where calls convert what is narrow more values are, and may have more
-  // kernels in the end. Nobody knows before they are grouped.
+  // If calls convert, more values are worth 16 bits, and the step may have more
+  // kernels in the end. That shows only when operations are grouped.
   if (ExitCode code = chooseAgainAndAgain(/*inCalls=*/false); code != exitOk)
     return code;
   if (llvm::any_of(asItIs.kernels, [](const precision::PlannedKernel &kernel) {

@@ -133,33 +133,34 @@ static bool roundsSums(const VectorProduct &p) {
   return p.resultType != ElementType::f32;
 }
 
+static Parts runsOf(const VectorProduct &p) { return Parts(p.k, longestRun); }
+static Parts blocksOf(const VectorProduct &p) { return Parts(p.m, mostRows); }
+
 /// Panels of columns, in strips whose sums are made together.
 static Parts stripsOf(const VectorProduct &p) {
   const int64_t panels = ceilDivide(p.n, tileColumns);
-  return Parts(panels, Parts(p.k, longestRun).count == 1 ? panels : mostPanels);
+  return Parts(panels, runsOf(p).count == 1 ? panels : mostPanels);
 }
 
 /// Elements from one row of unfinished sums to the next. A tile whose sums have
 /// one run is finished at once.
 static int64_t sumsPitch(const VectorProduct &p) {
-  return Parts(p.k, longestRun).count == 1
-             ? tileColumns
-             : stripsOf(p).largest() * tileColumns;
+  return runsOf(p).count == 1 ? tileColumns
+                              : stripsOf(p).largest() * tileColumns;
 }
 
 static int64_t sumElements(const VectorProduct &p) {
   if (!roundsSums(p))
     return 0;
-  return sumsPitch(p) * (Parts(p.k, longestRun).count == 1
-                             ? tileRows
-                             : Parts(p.m, mostRows).largest());
+  return sumsPitch(p) *
+         (runsOf(p).count == 1 ? tileRows : blocksOf(p).largest());
 }
 
 /// Elements of the copies of a run's operands.
 static int64_t leftElements(const VectorProduct &p) {
   if (readsLeftInPlace(p))
     return 0;
-  Parts blocks(p.m, mostRows), runs(p.k, longestRun);
+  const Parts blocks = blocksOf(p), runs = runsOf(p);
   // The last group's last term is stored as a whole vector; the right operand
   // begins with a line, which has as many elements.
   return ceilDivide((blocks.largest() + 1) * runs.largest() + lanes, lanes) *
@@ -167,7 +168,7 @@ static int64_t leftElements(const VectorProduct &p) {
 }
 
 static int64_t rightElements(const VectorProduct &p) {
-  return Parts(p.k, longestRun).largest() * tileColumns;
+  return runsOf(p).largest() * tileColumns;
 }
 
 namespace {
@@ -184,7 +185,7 @@ public:
       : p(p), lhs{static_cast<const char *>(lhs), p.lhsType},
         rhs{static_cast<const char *>(rhs), p.rhsType},
         bias(bias), result{static_cast<char *>(result), p.resultType},
-        runs(p.k, longestRun), blocks(p.m, mostRows), strips(stripsOf(p)),
+        runs(runsOf(p)), blocks(blocksOf(p)), strips(stripsOf(p)),
         left(static_cast<float *>(workspace)), right(left + leftElements(p)),
         sums(right + rightElements(p)) {}
 

@@ -414,8 +414,7 @@ private:
       forbidBorder(copyOf(index), product);
       if (mayBeNarrow(index))
         addBorder(product, model.variableOfClass[index],
-                  kernel.runs * (kernel.converting ? *kernel.converting
-                                                   : castSeconds(read.bytes)),
+                  kernel.runs * castSeconds(kernel, read),
                   countedCast(kernel, read));
     }
   }
