@@ -58,13 +58,21 @@ static llvm::json::Array reportOf(const CandidateStream &candidates) {
   return list;
 }
 
-ExitCode driver::chooseCandidate(int64_t budget, Program &program,
-                                 StageRun &run, PlannedStep &chosen) {
+ExitCode driver::chooseCandidate(Program &program, StageRun &run,
+                                 PlannedStep &chosen) {
   CandidateStream &candidates = candidatesOf(program, run);
   BudgetSearch &search = searchOf(program, run);
   const PlannedStep *everything = search.keepEverything();
   if (!everything)
     return exitInternal;
+  int64_t &budget = *run.resolved.memoryBudget;
+  if (budget == smallestBudget) {
+    const PlannedStep *least = search.smallest();
+    if (!least)
+      return candidates.failure() != exitOk ? candidates.failure()
+                                            : exitInternal;
+    budget = least->bytes;
+  }
   std::optional<PlannedStep> found = search.within(budget);
   if (candidates.failure() != exitOk)
     return candidates.failure();

@@ -23,10 +23,10 @@ CandidateStream &candidatesOf(Program &program, const StageRun &run);
 /// The search among these.
 BudgetSearch &searchOf(Program &program, const StageRun &run);
 
-/// Leaves the candidate with the quickest plan within the budget as the program
-/// and the plan in `chosen`; an error says why there is none.
-ExitCode chooseCandidate(int64_t budget, Program &program, StageRun &run,
-                         PlannedStep &chosen);
+/// Leaves the candidate with the quickest plan within the run's budget as the
+/// program and the plan in `chosen`; an error says why there is none. Settles
+/// which budget is the smallest, if that is asked for.
+ExitCode chooseCandidate(Program &program, StageRun &run, PlannedStep &chosen);
 
 } // namespace tenon::driver
 

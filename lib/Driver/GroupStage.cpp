@@ -203,7 +203,7 @@ static ExitCode settleGrouping(Program &program, StageRun &run) {
   if (!program.candidates || !program.candidates->mayFormMore())
     return exitOk;
   PlannedStep chosen;
-  return chooseCandidate(*run.resolved.memoryBudget, program, run, chosen);
+  return chooseCandidate(program, run, chosen);
 }
 
 Stage driver::groupStage() {

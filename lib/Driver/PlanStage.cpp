@@ -66,11 +66,9 @@ static ExitCode awaitCollectives(ModuleOp module, StageRun &run) {
 }
 
 static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
-                                int64_t budget, Program &program,
-                                StageRun &run) {
+                                Program &program, StageRun &run) {
   PlannedStep plan;
-  if (ExitCode code = chooseCandidate(budget, program, run, plan);
-      code != exitOk)
+  if (ExitCode code = chooseCandidate(program, run, plan); code != exitOk)
     return code;
   auto figures =
       (*program.module)
@@ -80,8 +78,8 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
   Regrouping regrouped =
       regroupCopies(plan, kernelScratchFor(run.resolved), run.resolved.machine,
                     searchOptions(run));
-  run.result.planSummary =
-      reportPlan(plan, budget, base, regrouped, run.details);
+  run.result.planSummary = reportPlan(plan, *run.resolved.memoryBudget, base,
+                                      regrouped, run.details);
   program.module = std::move(plan.module);
   program.search.reset();
   program.candidates.reset();
@@ -157,7 +155,7 @@ static ExitCode orderAndPlace(Program &program, StageRun &run) {
       });
   ExitCode code = exitOk;
   if (run.resolved.memoryBudget) {
-    code = planUnderBudget(memory, *run.resolved.memoryBudget, program, run);
+    code = planUnderBudget(memory, program, run);
   } else {
     code = planWithoutBudget(*program.module, memory, run);
   }
@@ -179,7 +177,7 @@ StageOption driver::memoryBudgetOption() {
       givenOption("--memory-budget", &CompileOptions::memoryBudget,
                   [](auto &o) -> auto & { return o.memoryBudget; });
   option.key = "memory_budget";
-  option.expected = "bytes, an i64 of at least 0,";
+  option.expected = "bytes, an i64, or 0 for the fewest that are found,";
   option.read = [](Attribute value, ResolvedOptions &options) {
     auto budget = dyn_cast<IntegerAttr>(value);
     if (!budget || !budget.getType().isSignlessInteger(64) ||
@@ -195,9 +193,11 @@ StageOption driver::memoryBudgetOption() {
                : nullptr;
   };
   option.spell = [](const ResolvedOptions &options) {
-    return options.memoryBudget
-               ? "--memory-budget=" + std::to_string(*options.memoryBudget)
-               : "no budget";
+    if (!options.memoryBudget)
+      return std::string("no budget");
+    return "--memory-budget=" + (*options.memoryBudget == smallestBudget
+                                     ? "smallest"
+                                     : std::to_string(*options.memoryBudget));
   };
   return option;
 }

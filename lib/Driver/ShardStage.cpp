@@ -349,8 +349,15 @@ static ExitCode shardStep(Program &program, StageRun &run) {
   DecidedLayouts decided;
   ExitCode code = exitOk;
   // Layouts may not depend on how many shards a rank has memory for.
-  if (run.resolved.memoryBudget && choosesLayouts(run.options) &&
-      !run.options.logicalShards)
+  const bool choosesWithinBudget = run.resolved.memoryBudget &&
+                                   choosesLayouts(run.options) &&
+                                   !run.options.logicalShards;
+  if (choosesWithinBudget && *run.resolved.memoryBudget == smallestBudget)
+    return fail(exitBadUsage,
+                "--memory-budget=smallest does not go with layouts that are "
+                "chosen, since each of them has a smallest budget of its own; "
+                "give a size, or the layouts with --sharding=FILE");
+  if (choosesWithinBudget)
     code = chooseWithinBudget(program, run, decide, cut, decided);
   else if (code = decide(program, run, std::nullopt, decided); code == exitOk)
     code = cut(program, run, decided);

@@ -412,6 +412,9 @@ static ExitCode planForXla(Program &program, StageRun &run) {
   const std::optional<int64_t> &budget = run.options.memoryBudget;
   if (!budget)
     return exitOk;
+  if (*budget == smallestBudget)
+    return fail(exitBadUsage, "--memory-budget=smallest is not for the target "
+                              "stablehlo, whose memory XLA plans; give a size");
   if (DeviceCount count = countDevices(*program.module); count.devices > 1)
     return fail(exitUserError, "--memory-budget is for programs for one "
                                "device, found that " +

@@ -44,7 +44,7 @@ def compile_file(
     names: what results that are no state are called, by their number or present name: `{1: "accuracy"}`.
     report: where to write what each stage did and took, as JSON.
     memory_budget: what the step may take in all, in bytes or as text such as `1.6GiB`; what does not fit is computed
-    again, and CompileError with exit code 3 names the smallest budget that can be kept. recompute: `keep` what the program's
+    again, and CompileError with exit code 3 names the smallest budget that can be kept. `smallest` takes that one. recompute: `keep` what the program's
     own checkpoints recompute, or `replan` it together with the rest. fuse: merge operations into kernels.
     libraries: call oneDNN and LAPACK; without them products and convolutions are kernels, which are slower.
     subnormals: `flush` takes numbers too small for all their digits as zero, as XLA does; `keep` computes with them.

@@ -20,7 +20,6 @@ from __future__ import annotations
 import collections
 import functools
 import json
-import os
 import re
 import sys
 from dataclasses import dataclass
@@ -37,7 +36,6 @@ from models_in_float64 import (
     parser_of,
     passes_and_near,
     succeed,
-    tool,
     words,
 )
 
@@ -109,19 +107,16 @@ class Model(ExportedModel):
 
     @functools.cache  # noqa: B019
     def sizes(self, precision: str, architecture: str) -> tuple[int, int]:
-        """The smallest budget that was planned, and the bytes without one."""
-        options = (f"--target={architecture}", f"--precision={precision}", "--no-cubins")
-        command = ("compile", self.text, "-o", os.devnull, *options, "--memory-budget=1KiB")
-        said = tool(self.build, *command).stderr
-        found = re.search(r"smallest budget that was planned is (\d+) bytes", said)
-        if not found:
-            raise Refused(f"no smallest budget is named: {said.strip()[-200:]}")
+        """The smallest budget that is planned, and the bytes without one."""
+        least = self.program(precision, architecture, "M", "smallest").with_suffix(".report.json")
+        stages = {stage["stage"]: stage for stage in json.loads(least.read_text())["stages"]}
         program = self.program(precision, architecture, "none", None)
         whole = succeed(self.build, "inspect", program)
         segments = re.findall(r"^(?:state|batch|results|temporaries|constants) +(\d+)$", whole, re.MULTILINE)
-        return int(found[1]), sum(map(int, segments))
+        return stages["plan"]["budget"], sum(map(int, segments))
 
-    def program(self, precision: str, architecture: str, budget: str, size: int | None) -> Path:
+    @functools.cache  # noqa: B019
+    def program(self, precision: str, architecture: str, budget: str, size: int | str | None) -> Path:
         """The compiled step."""
         path = self.folder / f"{self.name}.{precision}.{architecture}.{budget}.tenon"
         # The emulated driver takes PTX; that it can be assembled is tested elsewhere.
@@ -134,21 +129,22 @@ class Model(ExportedModel):
                 raise Refused(f"{NO_LOSS}: {why}")
         return path
 
-    def budget(self, precision: str, architecture: str, budget: str) -> int | None:
-        """The bytes of a budget: of M the smallest, of a fraction so far between M and what the step takes without one."""
+    def budgeted(self, precision: str, architecture: str, budget: str) -> tuple[Path, int]:
+        """The step within a budget, and its bytes: the smallest (M), or so far between that and what the step takes without one."""
         if budget == "none":
-            return None
+            return self.program(precision, architecture, budget, None), 0
         least, whole = self.sizes(precision, architecture)
-        return least if budget == "M" else least + int(float(budget) * max(whole - least, 0))
+        if budget == "M":
+            return self.program(precision, architecture, budget, "smallest"), least
+        size = least + int(float(budget) * max(whole - least, 0))
+        return self.program(precision, architecture, budget, size), size
 
 
 def judge(model: Model, precision: str, architecture: str, budget: str, commit: str) -> Outcome:
     """Compiles, runs and judges."""
     outcome = Outcome(model.name, precision, architecture, budget, commit=commit)
     with outcome.judging():
-        size = model.budget(precision, architecture, budget)
-        outcome.budget_bytes = size or 0
-        program = model.program(precision, architecture, budget, size)
+        program, outcome.budget_bytes = model.budgeted(precision, architecture, budget)
         listed = succeed(model.build, "inspect", program, "--kernels")
         schedules = re.findall(r"^kernel_\d+ +(\S+) +\d+ +\d+ ", listed, re.MULTILINE)
         outcome.kernels, outcome.in_parts = len(schedules), schedules.count("parts")

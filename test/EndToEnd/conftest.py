@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -127,14 +126,14 @@ def for_all_gpus(step: Step) -> Compiled:
     return compiled(source, "--target=sm_80,sm_90,sm_100,sm_120", "--no-libraries")
 
 
+def smallest(source: Path, *options: object) -> Compiled:
+    """What is compiled for the smallest budget that is found."""
+    return compiled(source, "--memory-budget=smallest", "--verify-forms", *options)
+
+
 def smallest_budget(source: Path, *options: object) -> int:
-    """The smallest budget of a step, as the refusal of a hopeless one names it."""
-    refusal = compiled(source, "--memory-budget=1KiB", *options, code=3)
-    assert not refusal.output.exists()
-    assert "infeasible (proved)" in refusal.outcome.errors
-    found = re.search(r"smallest budget that was planned is (\d+) bytes", refusal.outcome.errors)
-    assert found, refusal
-    return int(found[1])
+    """That budget, in bytes."""
+    return smallest(source, *options).plan["budget"]
 
 
 @dataclass(frozen=True)

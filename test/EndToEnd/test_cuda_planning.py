@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import ON_GPU, Compiled, Steps, compiled, refused, smallest_budget, succeed
+from conftest import ON_GPU, Compiled, Steps, compiled, refused, smallest, succeed
 from safetensors.numpy import load_file, save_file
 from test_cuda import DRIVER, same_bits, text_of, within_twice_the_error
 from test_precision import deviation, segments
@@ -59,12 +59,12 @@ def run(program: Path, inputs: Path, scratch: Path, *options: object, steps: int
 
 def budgeted(text: Path, inputs: Path, scratch: Path) -> tuple[int, int]:
     """Bytes without a budget and with the smallest, where the plan is proved and all results have equal bits."""
-    whole, least = compiled(text, *ON_GPU).output, smallest_budget(text, *ON_GPU)
-    small = compiled(text, *ON_GPU, f"--memory-budget={least}").output
+    whole, least = compiled(text, *ON_GPU).output, smallest(text, *ON_GPU)
+    small = least.output
     assert "the budget" in succeed("verify", small)
     same_bits(run(whole, inputs, scratch, EMULATED), run(small, inputs, scratch, EMULATED))
     sizes = [sum(segment["bytes"] for segment in segments(program)) for program in (whole, small)]
-    assert sizes[1] <= least
+    assert sizes[1] <= least.plan["budget"]
     return sizes[0], sizes[1]
 
 
@@ -79,7 +79,7 @@ def test_smallest_budget_recomputes(deep: tuple[Path, Path], tmp_path: Path) -> 
     """A step with much to compute again needs less, and says so."""
     whole, least = budgeted(*deep, tmp_path)
     assert least < 0.8 * whole
-    assert "recomputes" in compiled(deep[0], *ON_GPU, f"--memory-budget={least}").outcome.out
+    assert "recomputes" in smallest(deep[0], *ON_GPU).outcome.out
 
 
 def test_frontier_without_a_gpu(deep: tuple[Path, Path]) -> None:

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from conftest import Steps, compiled, refused, run, smallest_budget, succeed
+from conftest import Steps, refused, run, smallest, succeed
 
 
 def budgeted(steps: Steps) -> Path:
     """A step that has to compute some values again."""
     located = steps["04_chargpt"].located
-    return compiled(located, f"--memory-budget={smallest_budget(located)}", "--verify-forms").output
+    return smallest(located).output
 
 
 def test_peak(steps: Steps) -> None:

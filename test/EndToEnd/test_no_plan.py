@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Step, Steps, compiled, refused, run, smallest_budget, succeed
+from conftest import Step, Steps, compiled, refused, run, smallest, smallest_budget, succeed
 
 # What nothing may compute again: at most so much of a step's values.
 MOST_EXCLUDED = 0.05
@@ -39,8 +39,9 @@ def test_three_answers(steps: Steps, name: str) -> None:
     assert "infeasible (proved) with the kernels that were formed" in hopeless and "state" in hopeless
     assert re.search(r"that '[^']*\.py:\d+' needs at once \((reads|writes) \d", hopeless), hopeless
     bound = number(r"these take (\d+) bytes", hopeless)
-    least = smallest_budget(step.located)
-    made = compiled(step.located, f"--memory-budget={least}", "--verify-forms")
+    made = smallest(step.located)
+    least = made.plan["budget"]
+    assert number(SMALLEST, hopeless) == least >= made.plan["bytes"]
     assert "could be saved with these kernels, first run in this order" in succeed("verify", made.output)
     # Up to the bound it is proved; from there to the smallest budget it is not.
     assert bound < least
@@ -93,3 +94,22 @@ def test_other_batch_sizes(steps: Steps, tmp_path: Path) -> None:
     assert "--also needs --memory-budget" in refused(2, "compile", texts[8], f"--also={texts[2]}", "-o", tmp_path / "x")
     assert "not one step" in refused(1, "plan", texts[8], f"--also={steps['04_chargpt'].text}")
     assert "no argument differs" in refused(1, "plan", texts[8], f"--also={texts[8]}")
+
+
+def test_the_smallest_budget_by_name(steps: Steps, tmp_path: Path) -> None:
+    """Asked for by name it is what asking for its bytes gives, also through texts; what it does not go with is refused."""
+    step, smallest_of = steps["01_mlp"].located, "--memory-budget=smallest"
+    made, out = smallest(step), tmp_path / "out.tenon"
+    by_bytes = compiled(step, f"--memory-budget={made.plan['budget']}", "--verify-forms")
+    assert made.output.read_bytes() == by_bytes.output.read_bytes()
+    for stage in ("simplify", "group", "plan"):
+        text = tmp_path / f"{stage}.mlir"
+        succeed("compile", step, smallest_of, f"--compile-to={stage}", "-o", text)
+        succeed("compile", text, f"--compile-from={stage}", "-o", out)
+        assert out.read_bytes() == made.output.read_bytes()
+    assert "layouts that are chosen" in refused(2, "compile", step, smallest_of, "--mesh=data=2", "-o", out)
+    assert "whose memory XLA plans" in refused(2, "compile", step, smallest_of, "--target=stablehlo", "-o", out)
+    assert "--also needs --memory-budget=SIZE" in refused(2, "compile", step, smallest_of, f"--also={step}", "-o", out)
+    assert "give a size" in refused(2, "plan", step, smallest_of, f"--also={step}")
+    for size in ("small", "0"):
+        assert "or smallest" in refused(2, "compile", step, f"--memory-budget={size}", "-o", out)

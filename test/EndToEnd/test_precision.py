@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import random_steps
-from conftest import BUILD, HAS_BF16, IN_BF16, PROCESSOR, Step, Steps, compiled, refused, smallest_budget, succeed
+from conftest import BUILD, HAS_BF16, IN_BF16, PROCESSOR, Step, Steps, compiled, refused, smallest, succeed
 from safetensors.numpy import load_file, save_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -340,7 +340,7 @@ def test_same_bits(steps: Steps, name: str, tmp_path: Path) -> None:
     """A budget, also the smallest one, no fusion, threads and a resumed run change no bit; the plans are verified."""
     step = steps[name]
     expected, _ = check_same_bits(step, "--precision=bf16", 0, tmp_path)
-    least = compiled(step.text, "--precision=bf16", f"--memory-budget={smallest_budget(step.text, '--precision=bf16')}").output
+    least = smallest(step.text, "--precision=bf16").output
     succeed("verify", least)
     _, values = run(least, step.inputs, tmp_path, steps=4)
     assert all(np.array_equal(values[name], expected[name]) for name in expected)

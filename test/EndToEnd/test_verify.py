@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import NAMES, Steps, compiled, refused, smallest_budget, succeed
+from conftest import NAMES, Steps, refused, smallest, succeed
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -21,7 +21,7 @@ def test_plans_are_true(models: Steps, name: str) -> None:
 def test_the_tightest_plans_are_true(steps: Steps, name: str) -> None:
     """At the smallest budget copies join what reads them, and loops run again as a whole."""
     located = steps[name].located
-    claims = succeed("verify", compiled(located, f"--memory-budget={smallest_budget(located)}", "--verify-forms").output)
+    claims = succeed("verify", smallest(located).output)
     again = re.search(r"recomputation +(\d+) of", claims)
     assert again and int(again[1]) > 0
 

@@ -99,6 +99,11 @@ int tool::runPlan(Arguments arguments, Modules *) {
            "`tenon compile --memory-budget` to plan for one budget\n";
     return exitBadUsage;
   }
+  if (options.memoryBudget == driver::smallestBudget) {
+    llvm::errs() << "error: --memory-budget=smallest is for `tenon compile`; "
+                    "give a size\n";
+    return exitBadUsage;
+  }
   if (!error && errors != ErrorRun()) {
     llvm::errs() << "error: --steps, --state, --inputs, --batches, --seed and "
                     "--search-runs need --error\n";

@@ -46,10 +46,14 @@ void tool::takePlanningOptions(ArgumentParser &parser,
               "the function of the module that is the step (default: main)");
   parser.custom("memory-budget", "SIZE", budgetHelp,
                 [&options](std::string_view text) -> std::string {
-                  options.memoryBudget = parseBytes(text);
-                  return options.memoryBudget
+                  const bool isSmallest = text == "smallest";
+                  options.memoryBudget =
+                      isSmallest ? driver::smallestBudget : parseBytes(text);
+                  // No bytes are nothing that anybody means.
+                  return isSmallest || options.memoryBudget.value_or(0) > 0
                              ? ""
-                             : "expected a size such as 1.6GiB, 512MiB or 4096";
+                             : "expected a size such as 1.6GiB, 512MiB or "
+                               "4096, or smallest";
                 });
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
                 "keep what jax.checkpoint in the program computes again "

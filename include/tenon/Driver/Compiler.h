@@ -27,6 +27,9 @@ struct EntryOption {
   std::string file; // a module that reads the step's state
 };
 
+/// A budget that asks for the smallest one for which a plan is found.
+constexpr int64_t smallestBudget = 0;
+
 struct CompileOptions {
   std::string input;  // a file, or - for standard input
   std::string output; // a file, or - for standard output
@@ -52,8 +55,8 @@ struct CompileOptions {
   std::vector<EntryOption> entries;
   std::string function = "main"; // which function of a module is the step
   std::string reportFile;        // JSON; empty for none
-  /// Bytes that all segments together may take; without a budget nothing is
-  /// recomputed for memory.
+  /// Bytes that all segments together may take, or smallestBudget; without a
+  /// budget nothing is recomputed for memory.
   std::optional<int64_t> memoryBudget;
   /// Decide anew what a checkpoint in the program recomputes; nothing for what
   /// the text between stages says, else false.

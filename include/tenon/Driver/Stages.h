@@ -68,7 +68,8 @@ struct ResolvedOptions {
   std::string machineText; // its JSON; empty for a built-in one
   bool fuse = true;
   bool noLibraries = false;
-  std::optional<int64_t> memoryBudget; // in bytes
+  /// In bytes; smallestBudget until the search has found which one that is.
+  std::optional<int64_t> memoryBudget;
   bool replanRecomputation = false;
   Precision precision = Precision::f32;
   std::string precisionPolicy; // JSON; empty for none
