@@ -105,15 +105,11 @@ class Model(ExportedModel):
         program, errors = self.on_processor(precision, architecture), self.processor_errors(precision, architecture)
         return self.errors_nearby(program, ROUNDING[precision], errors)
 
-    @functools.cache  # noqa: B019
-    def sizes(self, precision: str, architecture: str) -> tuple[int, int]:
-        """The smallest budget that is planned, and the bytes without one."""
-        least = self.program(precision, architecture, "M", "smallest").with_suffix(".report.json")
-        stages = {stage["stage"]: stage for stage in json.loads(least.read_text())["stages"]}
-        program = self.program(precision, architecture, "none", None)
-        whole = succeed(self.build, "inspect", program)
-        segments = re.findall(r"^(?:state|batch|results|temporaries|constants) +(\d+)$", whole, re.MULTILINE)
-        return stages["plan"]["budget"], sum(map(int, segments))
+    def smallest(self, precision: str, architecture: str) -> tuple[Path, int]:
+        """The step compiled for the smallest budget that is planned, and the bytes of that."""
+        program = self.program(precision, architecture, "M", "smallest")
+        stages = {stage["stage"]: stage for stage in json.loads(program.with_suffix(".report.json").read_text())["stages"]}
+        return program, stages["plan"]["budget"]
 
     @functools.cache  # noqa: B019
     def program(self, precision: str, architecture: str, budget: str, size: int | str | None) -> Path:
@@ -130,13 +126,17 @@ class Model(ExportedModel):
         return path
 
     def budgeted(self, precision: str, architecture: str, budget: str) -> tuple[Path, int]:
-        """The step within a budget, and its bytes: the smallest (M), or so far between that and what the step takes without one."""
-        if budget == "none":
-            return self.program(precision, architecture, budget, None), 0
-        least, whole = self.sizes(precision, architecture)
+        """The step within a budget, and its bytes: the smallest, or one between that and what it takes without."""
         if budget == "M":
-            return self.program(precision, architecture, budget, "smallest"), least
-        size = least + int(float(budget) * max(whole - least, 0))
+            return self.smallest(precision, architecture)
+        whole = self.program(precision, architecture, "none", None)
+        if budget == "none":
+            return whole, 0
+        segments = re.findall(
+            r"^(?:state|batch|results|temporaries|constants) +(\d+)$", succeed(self.build, "inspect", whole), re.MULTILINE
+        )
+        _, least = self.smallest(precision, architecture)
+        size = least + int(float(budget) * max(sum(map(int, segments)) - least, 0))
         return self.program(precision, architecture, budget, size), size
 
 
