@@ -156,6 +156,12 @@ def judge(model: Model, precision: str, architecture: str, budget: str, commit: 
     return outcome
 
 
+def without_loss(record: Record, model: str, precision: str, architecture: str, budget: str) -> Outcome | None:
+    """The outcome of a step that has no loss to scale for one architecture, and so for none."""
+    known = (one for one in record.known.values() if (one.model, one.precision) == (model, precision) and NO_LOSS in one.why)
+    return next((Outcome(model, precision, architecture, budget, commit=one.commit, why=one.why) for one in known), None)
+
+
 def table(outcomes: list[Outcome]) -> str:
     """What there is, a line per model and precision."""
     groups = collections.defaultdict(list)
@@ -200,7 +206,7 @@ def main() -> int:
         missing = [each for each in wanted if (name, *each) not in record.known]
         model = Model(name, arguments.folder, arguments.build) if missing else None
         for each in missing:
-            record.add(judge(model, *each, commit()))
+            record.add(without_loss(record, name, *each) or judge(model, *each, commit()))
     ran = [outcome for key, outcome in record.known.items() if key[0] in arguments.names]
     return 0 if all(outcome.passes or NO_LOSS in outcome.why for outcome in ran) else 1
 
