@@ -112,6 +112,14 @@ uint32_t lookUp(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
   return result;
 }
 
+/// The same of both halves of a word.
+template <typename T, auto one>
+uint32_t inHalves(uint32_t a, uint32_t b) {
+  const uint16_t low = one(static_cast<T>(a), static_cast<T>(b));
+  const uint16_t high = one(static_cast<T>(a >> 16), static_cast<T>(b >> 16));
+  return uint32_t(high) << 16 | low;
+}
+
 enum class Logic { And, Or, Xor, Not };
 template <Logic logic>
 void onPredicates(Warp &warp, const Instruction &instruction, Mask active) {
@@ -190,6 +198,11 @@ using s64 = int64_t;
       {NAME ".s64", "d64 s64 s64", each<FUNCTION, s64, s64, s64>}, {           \
     NAME ".u64", "d64 s64 s64", each<FUNCTION, u64, u64, u64>                  \
   }
+#define EACH_PAIR(NAME, TYPE, T, FUNCTION)                                     \
+  {                                                                            \
+    NAME TYPE, "d32 s32 s32", each<inHalves<T, FUNCTION>, u32, u32, u32>,      \
+        Instruction::Straight, false, 90                                       \
+  }
 #define EACH_BITS(NAME, FUNCTION)                                              \
   {NAME ".b16", "d16 s16 s16", each<FUNCTION, u16, u16, u16>},                 \
       {NAME ".b32", "d32 s32 s32", each<FUNCTION, u32, u32, u32>}, {           \
@@ -258,6 +271,16 @@ const Form integerForms[] = {
     EACH_DIVISION("rem", true),
     EACH_TYPE("min", [](auto a, auto b) { return a < b ? a : b; }),
     EACH_TYPE("max", [](auto a, auto b) { return a > b ? a : b; }),
+    EACH_PAIR("add", "{.s16x2,.u16x2}", u16,
+              [](auto a, auto b) { return a + b; }),
+    EACH_PAIR("min", ".s16x2", s16,
+              [](auto a, auto b) { return a < b ? a : b; }),
+    EACH_PAIR("min", ".u16x2", u16,
+              [](auto a, auto b) { return a < b ? a : b; }),
+    EACH_PAIR("max", ".s16x2", s16,
+              [](auto a, auto b) { return a > b ? a : b; }),
+    EACH_PAIR("max", ".u16x2", u16,
+              [](auto a, auto b) { return a > b ? a : b; }),
     {"abs.s16", "d16 s16",
      each<[](s16 a) { return u16(a < 0 ? -u32(a) : u32(a)); }, u16, s16>},
     {"abs.s32", "d32 s32",
@@ -296,15 +319,15 @@ const Form integerForms[] = {
     {"shr{.u64,.b64}", "d64 s64 s32",
      each<[](u64 a, u32 b) { return shiftRight(a, b); }, u64, u64, u32>},
     {"shf.l.wrap.b32", "d32 s32 s32 s32",
-     each<[](u32 a, u32 b, u32 c) {
-       return u32((u64(b) << 32 | a) << (c & 31) >> 32);
-     },
+     each<[](u32 a, u32 b,
+             u32 c) { return u32((u64(b) << 32 | a) << (c & 31) >> 32); },
           u32, u32, u32, u32>},
     {"shf.l.clamp.b32", "d32 s32 s32 s32",
-     each<[](u32 a, u32 b, u32 c) {
-       return c >= 32 ? a : u32((u64(b) << 32 | a) << c >> 32);
-     },
-          u32, u32, u32, u32>},
+     each<
+         [](u32 a, u32 b, u32 c) {
+           return c >= 32 ? a : u32((u64(b) << 32 | a) << c >> 32);
+         },
+         u32, u32, u32, u32>},
     {"shf.r.wrap.b32", "d32 s32 s32 s32",
      each<[](u32 a, u32 b,
              u32 c) { return u32((u64(b) << 32 | a) >> (c & 31)); },

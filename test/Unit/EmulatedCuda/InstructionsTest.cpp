@@ -135,6 +135,33 @@ TEST(Instructions, Integers) {
   });
 }
 
+TEST(Instructions, PairsOfIntegers) {
+  using U = uint64_t;
+  auto inHalves = [](auto function) {
+    return [=](U a, U b, U) {
+      return (function(uint16_t(a >> 16), uint16_t(b >> 16)) & 0xFFFF) << 16 |
+             (function(uint16_t(a), uint16_t(b)) & 0xFFFF);
+    };
+  };
+  auto isLess = [](uint16_t a, uint16_t b) { return int16_t(a) < int16_t(b); };
+  auto sum = [](uint16_t a, uint16_t b) { return U(a) + b; };
+  check("add.s16x2", 32, 32, 2, false, inHalves(sum));
+  check("add.u16x2", 32, 32, 2, false, inHalves(sum));
+  check("min.s16x2", 32, 32, 2, false, inHalves([=](uint16_t a, uint16_t b) {
+          return U(isLess(a, b) ? a : b);
+        }));
+  check("max.s16x2", 32, 32, 2, false, inHalves([=](uint16_t a, uint16_t b) {
+          return U(isLess(a, b) ? b : a);
+        }));
+  check("min.u16x2", 32, 32, 2, false,
+        inHalves([](uint16_t a, uint16_t b) { return U(std::min(a, b)); }));
+  check("max.u16x2", 32, 32, 2, false,
+        inHalves([](uint16_t a, uint16_t b) { return U(std::max(a, b)); }));
+  // They came with sm_90.
+  Device device({{"SM", "89"}});
+  EXPECT_FALSE(device.load(kernel("min.s16x2 %r15, %r16, %r17;", "", 89)));
+}
+
 TEST(Instructions, Floats) {
   using U = uint64_t;
   check("add.rn.f32", 32, 32, 2, true,
