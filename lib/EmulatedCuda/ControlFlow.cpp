@@ -30,6 +30,9 @@ void tenon::emulated::findMeetingPoints(Function &function) {
     bool always = instruction.guard.kind == Operand::None;
     if (instruction.flow == Instruction::Branch)
       edge(i, instruction.target);
+    else if (instruction.flow == Instruction::IndexedBranch)
+      for (uint32_t target : instruction.targets)
+        edge(i, target);
     else if (instruction.flow == Instruction::Exit)
       edge(i, end);
     if (!always || instruction.flow == Instruction::Straight ||

@@ -121,6 +121,46 @@ void Warp::end(Mask lanes) {
     entry.lanes &= ~lanes;
 }
 
+void Warp::askForValues(const Instruction &instruction, Mask active) {
+  for (uint32_t index : instruction.reads)
+    if (Mask missing = active & ~defined[index])
+      fail(CUDA_ERROR_LAUNCH_FAILED, "reads a register that was never written",
+           std::countr_zero(missing));
+}
+
+void Warp::branchByIndex(const Instruction &instruction, Mask active) {
+  const std::vector<uint32_t> &targets = instruction.targets;
+  const uint32_t *indices = lanesOf<uint32_t>(instruction.operands[0]);
+  const StackEntry top = stack.back();
+  std::vector<StackEntry> parted;
+  if (Mask stayed = top.lanes & ~active)
+    parted.push_back({top.next + 1, instruction.meet, stayed});
+  while (active) {
+    const int first = std::countr_zero(active);
+    const uint32_t index = indices[first];
+    if (index >= targets.size())
+      fail(CUDA_ERROR_ILLEGAL_INSTRUCTION,
+           "there is no label " + std::to_string(index) + " in a list of " +
+               std::to_string(targets.size()),
+           first);
+    Mask together = 0;
+    for (Mask rest = active; rest; rest &= rest - 1)
+      if (indices[std::countr_zero(rest)] == index)
+        together |= rest & -rest;
+    parted.push_back({targets[index], instruction.meet, together});
+    active &= ~together;
+  }
+  if (parted.size() == 1) {
+    stack.back().next = parted.front().next;
+    return;
+  }
+  if (instruction.meet == top.meet)
+    stack.pop_back();
+  else
+    stack.back().next = instruction.meet;
+  stack.insert(stack.end(), parted.begin(), parted.end());
+}
+
 void Warp::run() {
   const Function &function = *block->grid->function;
   const Instruction *code = function.code.data();
@@ -167,6 +207,10 @@ void Warp::run() {
       }
       continue;
     }
+    case Instruction::IndexedBranch:
+      askForValues(instruction, active);
+      branchByIndex(instruction, active);
+      continue;
     case Instruction::Exit:
       ++top.next;
       end(active);
@@ -180,11 +224,7 @@ void Warp::run() {
     if (!active && instruction.flow == Instruction::Straight)
       continue;
     if (!instruction.carriesUndefined)
-      for (uint32_t index : instruction.reads)
-        if (Mask missing = active & ~defined[index])
-          fail(CUDA_ERROR_LAUNCH_FAILED,
-               "reads a register that was never written",
-               std::countr_zero(missing));
+      askForValues(instruction, active);
     instruction.execute(*this, instruction, active);
     if (instruction.carriesUndefined) {
       Mask known = active;

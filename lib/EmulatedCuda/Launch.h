@@ -100,6 +100,10 @@ struct Warp {
 
   /// Runs until a barrier or the end.
   void run();
+  /// Fails unless these lanes have a value for all that is read.
+  void askForValues(const Instruction &instruction, Mask active);
+  /// Parts the lanes by the label that each goes to.
+  void branchByIndex(const Instruction &instruction, Mask active);
   [[noreturn]] void fail(CUresult code, const std::string &what,
                          int lane = -1) const;
   /// All lanes that there are must be active.

@@ -88,6 +88,9 @@ private:
   std::vector<std::map<std::string, RegisterPlace, std::less<>>> scopes;
   std::map<std::string, uint32_t> labels;
   std::vector<std::pair<uint32_t, std::string>> pendingLabels;
+  /// Lists of labels by name, and the indexed branches that use them.
+  std::map<std::string, std::vector<std::string>> branchTargets;
+  std::vector<std::pair<uint32_t, std::string>> pendingTargets;
   uint32_t sourceFile = 0, sourceLine = 0, sourceColumn = 0;
 };
 
@@ -227,6 +230,8 @@ void Parser::parseFunction() {
   scopes.assign(1, {});
   labels.clear();
   pendingLabels.clear();
+  branchTargets.clear();
+  pendingTargets.clear();
   sourceFile = sourceLine = sourceColumn = 0;
   for (uint32_t i = 0; i < specialCount; ++i) {
     scopes[0][std::string(specialRegisters[i])] = {i, i * 4 * laneCount, 32};
@@ -423,11 +428,21 @@ void Parser::parseBody(Function &function) {
 
 /// Resolves labels and places dynamic shared memory.
 void Parser::finish(Function &function) {
-  for (auto &[instruction, name] : pendingLabels) {
+  auto placeOf = [&](const std::string &name, uint32_t instruction) {
     auto found = labels.find(name);
     if (found == labels.end())
       fail("unknown label '" + name + "'", function.code[instruction].line);
-    function.code[instruction].target = found->second;
+    return found->second;
+  };
+  for (auto &[instruction, name] : pendingLabels)
+    function.code[instruction].target = placeOf(name, instruction);
+  for (auto &[instruction, name] : pendingTargets) {
+    auto found = branchTargets.find(name);
+    if (found == branchTargets.end())
+      fail("unknown list of labels '" + name + "'",
+           function.code[instruction].line);
+    for (const std::string &label : found->second)
+      function.code[instruction].targets.push_back(placeOf(label, instruction));
   }
   // Dynamic shared memory lies behind the static one; `first` marks what names
   // it.
@@ -675,8 +690,16 @@ void Parser::readModifiers(Instruction &instruction) {
 
 void Parser::parseInstruction(Function &function) {
   if (text.substr(position, 1) == ":" && !token.starts_with("@")) {
-    labels[take()] = function.code.size();
+    std::string name = take();
     expect(":");
+    if (!accept(".branchtargets")) {
+      labels[name] = function.code.size();
+      return;
+    }
+    do
+      branchTargets[name].push_back(take());
+    while (accept(","));
+    expect(";");
     return;
   }
   Instruction instruction;
@@ -774,6 +797,11 @@ void Parser::parseInstruction(Function &function) {
     else
       check(operand);
     instruction.operands.push_back(operand);
+  }
+  if (form->flow == Instruction::IndexedBranch) {
+    expect(",");
+    pendingTargets.push_back(
+        {static_cast<uint32_t>(function.code.size()), take()});
   }
   if (token != ";")
     fail("found '" + std::string(token) + "' after the operands of '" +

@@ -96,12 +96,14 @@ struct Instruction {
   uint16_t elementBits = 0;
   uint8_t vectorSize = 1;
 
-  enum Flow : uint8_t { Straight, Branch, Exit, Barrier };
+  enum Flow : uint8_t { Straight, Branch, IndexedBranch, Exit, Barrier };
   Flow flow = Straight;
   /// Copies whether its source has a value instead of asking for one.
   bool carriesUndefined = false;
   /// Of a branch: where lanes that parted meet again.
   uint32_t target = 0, meet = 0;
+  /// Of an indexed branch: where it goes, by its operand.
+  std::vector<uint32_t> targets;
 
   /// Registers that it reads (they must have values) and writes.
   std::vector<uint32_t> reads, writes;

@@ -174,6 +174,7 @@ void elect(Warp &warp, const Instruction &instruction, Mask active) {
 constexpr auto straight = Instruction::Straight;
 const Form warpForms[] = {
     {"bra{,.uni}", "", nothing, Instruction::Branch},
+    {"brx.idx", "s32", nothing, Instruction::IndexedBranch},
     {"{ret,exit}{,.uni}", "", nothing, Instruction::Exit},
     {"trap", "", trap},
     {"{bar,barrier,barrier.cta}.sync{,.aligned}", "s32 ?s32", blockBarrier,

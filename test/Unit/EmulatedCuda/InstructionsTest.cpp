@@ -450,6 +450,38 @@ TEST(Instructions, DivergentLoopsMeetAgain) {
     EXPECT_EQ(got[i], (i ^ 1) * (i ^ 1));
 }
 
+/// Four ways by a lane's number modulo 4, of which two are one label.
+TEST(Instructions, IndexedBranchesPartAndMeetAgain) {
+  auto program = [](const std::string &index) {
+    return kernel("mov.b32 %r1, 0;\n" + index +
+                  "ways: .branchtargets one, two, one, three;\n"
+                  "brx.idx %r2, ways;\n"
+                  "one:\nadd.s32 %r1, %r0, 100;\nbra.uni done;\n"
+                  "two:\nadd.s32 %r1, %r0, 200;\nbra.uni done;\n"
+                  "three:\nadd.s32 %r1, %r0, 300;\n"
+                  "done:\nbar.warp.sync -1;\n"
+                  "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\n"
+                  "st.global.b32 [%rd10], %r3;");
+  };
+  Device device;
+  CUdeviceptr to = device.upload(std::vector<uint64_t>(32));
+  CUfunction function = device.load(program("and.b32 %r2, %r0, 3;\n"));
+  ASSERT_TRUE(function);
+  ASSERT_EQ(device.run(function, 1, 32, {to, to, to, to}), CUDA_SUCCESS)
+      << tenonEmulatedCudaError();
+  auto got = device.download<uint64_t>(to, 32);
+  const uint64_t ways[] = {100, 200, 100, 300};
+  for (uint64_t i = 0; i < 32; ++i)
+    EXPECT_EQ(got[i], (i ^ 1) + ways[(i ^ 1) % 4]);
+
+  CUfunction beyond = device.load(program("mov.b32 %r2, 4;\n"));
+  ASSERT_TRUE(beyond);
+  EXPECT_NE(device.run(beyond, 1, 32, {to, to, to, to}), CUDA_SUCCESS);
+  EXPECT_NE(std::string(tenonEmulatedCudaError())
+                .find("there is no label 4 in a list of 4"),
+            std::string::npos);
+}
+
 TEST(Instructions, UnknownOnesAreNamedWithTheirLine) {
   for (auto [line, words] : std::vector<std::pair<std::string, std::string>>{
            {"add.f32 %r1, %r0, %r0;", "without a rounding modifier"},
@@ -458,7 +490,8 @@ TEST(Instructions, UnknownOnesAreNamedWithTheirLine) {
            {"add.rn.f32 %r1, %rs1, %r0;",
             "takes an operand of 32 bits, found one of 16"},
            {"mov.b32 %r1, %clock;", "unknown name '%clock'"},
-           {"bra nowhere;", "unknown label 'nowhere'"}}) {
+           {"bra nowhere;", "unknown label 'nowhere'"},
+           {"brx.idx %r0, none;", "unknown list of labels 'none'"}}) {
     Device device;
     EXPECT_FALSE(device.load(kernel(line)));
     std::string error = tenonEmulatedCudaError();
