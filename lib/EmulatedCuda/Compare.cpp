@@ -105,12 +105,12 @@ void compare(Warp &warp, const Instruction &instruction, Mask active) {
   writePredicate(warp, operands[1], active, inverse);
 }
 
-template <int kind>
+template <int kind, typename T>
 void testFloat(Warp &warp, const Instruction &instruction, Mask active) {
-  auto *a = warp.lanesOf<float>(instruction.operands[1]);
+  auto *a = warp.lanesOf<T>(instruction.operands[1]);
   Mask result = 0;
   forLanes(active, [&](unsigned lane) {
-    float x = a[lane];
+    T x = a[lane];
     bool yes = kind == 0   ? std::isfinite(x)
                : kind == 1 ? std::isinf(x)
                : kind == 2 ? !std::isnan(x)
@@ -163,12 +163,18 @@ const Form compareForms[] = {
     FLOAT(Brain, ".bf16", "16"),
     FLOAT(float, "{,.ftz}.f32", "32"),
     FLOAT(double, ".f64", "64"),
-    {"testp.finite.f32", "d1 s32", testFloat<0>},
-    {"testp.infinite.f32", "d1 s32", testFloat<1>},
-    {"testp.number.f32", "d1 s32", testFloat<2>},
-    {"testp.notanumber.f32", "d1 s32", testFloat<3>},
-    {"testp.normal.f32", "d1 s32", testFloat<4>},
-    {"testp.subnormal.f32", "d1 s32", testFloat<5>},
+    {"testp.finite.f32", "d1 s32", testFloat<0, float>},
+    {"testp.finite.f64", "d1 s64", testFloat<0, double>},
+    {"testp.infinite.f32", "d1 s32", testFloat<1, float>},
+    {"testp.infinite.f64", "d1 s64", testFloat<1, double>},
+    {"testp.number.f32", "d1 s32", testFloat<2, float>},
+    {"testp.number.f64", "d1 s64", testFloat<2, double>},
+    {"testp.notanumber.f32", "d1 s32", testFloat<3, float>},
+    {"testp.notanumber.f64", "d1 s64", testFloat<3, double>},
+    {"testp.normal.f32", "d1 s32", testFloat<4, float>},
+    {"testp.normal.f64", "d1 s64", testFloat<4, double>},
+    {"testp.subnormal.f32", "d1 s32", testFloat<5, float>},
+    {"testp.subnormal.f64", "d1 s64", testFloat<5, double>},
 };
 
 } // namespace

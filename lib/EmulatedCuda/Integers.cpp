@@ -375,7 +375,8 @@ const Form integerForms[] = {
           u32, u32, u32, u32>},
     {"prmt.b32", "d32 s32 s32 s32",
      each<[](u32 a, u32 b, u32 c) { return permuteBytes(a, b, c); }, u32, u32,
-          u32, u32>},
+          u32, u32>,
+     Instruction::Straight, true},
 };
 
 constexpr auto straight = Instruction::Straight;
@@ -384,9 +385,12 @@ const Form moveForms[] = {
     {"mov{.b16,.u16,.s16,.f16,.bf16}", "d16 s16", move, straight, true},
     {"mov{.b32,.u32,.s32,.f32}", "d32 s32", move, straight, true},
     {"mov{.b64,.u64,.s64,.f64}", "d64 s64", move, straight, true},
-    {"selp{.b16,.u16,.s16,.f16,.bf16}", "d16 s16 s16 s1", select<u16>},
-    {"selp{.b32,.u32,.s32,.f32}", "d32 s32 s32 s1", select<u32>},
-    {"selp{.b64,.u64,.s64,.f64}", "d64 s64 s64 s1", select<u64>},
+    {"selp{.b16,.u16,.s16,.f16,.bf16}", "d16 s16 s16 s1", select<u16>, straight,
+     true},
+    {"selp{.b32,.u32,.s32,.f32}", "d32 s32 s32 s1", select<u32>, straight,
+     true},
+    {"selp{.b64,.u64,.s64,.f64}", "d64 s64 s64 s1", select<u64>, straight,
+     true},
     {"cvta{,.to}{.global,.const}.u64", "d64 s64", toGeneric<0>},
     {"cvta{.shared,.shared::cta}.u64", "d64 s64", toGeneric<sharedWindow>},
     {"cvta.to{.shared,.shared::cta}.u64", "d64 s64", toGeneric<-sharedWindow>},

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 using namespace tenon::emulated;
 
@@ -128,6 +129,97 @@ void Warp::askForValues(const Instruction &instruction, Mask active) {
            std::countr_zero(missing));
 }
 
+/// Bytes that come out the same whatever stands in the bytes without a value do
+/// not hang on these; so the instruction is executed with zeros in them, and
+/// with ones.
+void Warp::carry(const Instruction &instruction, Mask active) {
+  Mask known = active;
+  for (uint32_t index : instruction.reads)
+    known &= defined[index];
+  auto execute = [&] { instruction.execute(*this, instruction, active); };
+  if (known == active) {
+    execute();
+    for (uint32_t index : instruction.writes)
+      defined[index] |= active;
+    return;
+  }
+  std::vector<const Operand *> sources, results;
+  for (const auto *list : {&instruction.operands, &instruction.elements})
+    for (const Operand &operand : *list)
+      if (operand.kind == Operand::Register) {
+        if (std::ranges::count(instruction.reads, operand.index))
+          sources.push_back(&operand);
+        if (std::ranges::count(instruction.writes, operand.index))
+          results.push_back(&operand);
+      }
+  if (results.empty() || results.front()->bits == 1) {
+    execute();
+    for (uint32_t index : instruction.writes)
+      defined[index] = (defined[index] & ~active) | known;
+    return;
+  }
+  for (const Operand *source : sources)
+    if (Mask missing = active & ~defined[source->index];
+        missing && source->bits == 1)
+      fail(CUDA_ERROR_LAUNCH_FAILED, "reads a register that was never written",
+           std::countr_zero(missing));
+
+  if (undefinedBytes.empty()) {
+    undefinedBytes.resize(block->grid->function->registerCount);
+    for (auto &ofLanes : undefinedBytes)
+      ofLanes.fill(0xFF);
+  }
+  auto bytesOf = [&](const Operand *operand) {
+    return std::span(registers + operand->offset,
+                     operand->bits == 1 ? sizeof(Mask)
+                                        : laneCount * operand->bits / 8);
+  };
+  auto copies = [&](const std::vector<const Operand *> &operands) {
+    std::vector<std::vector<uint8_t>> all;
+    for (const Operand *operand : operands)
+      all.emplace_back(bytesOf(operand).begin(), bytesOf(operand).end());
+    return all;
+  };
+  const auto before = copies(sources);
+  auto restore = [&] {
+    for (size_t i = 0; i < sources.size(); ++i)
+      std::ranges::copy(before[i], bytesOf(sources[i]).begin());
+  };
+  auto executeWith = [&](uint8_t filler) {
+    restore();
+    for (const Operand *source : sources) {
+      const unsigned width = source->bits / 8;
+      for (Mask rest = active & ~defined[source->index]; rest && width;
+           rest &= rest - 1) {
+        const unsigned lane = static_cast<unsigned>(std::countr_zero(rest));
+        for (unsigned byte = 0; byte < width; ++byte)
+          if (undefinedBytes[source->index][lane] >> byte & 1)
+            bytesOf(source)[lane * width + byte] = filler;
+      }
+    }
+    execute();
+    return copies(results);
+  };
+  const auto zeros = executeWith(0), ones = executeWith(0xFF);
+  restore();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const uint32_t index = static_cast<uint32_t>(results[i]->index);
+    const unsigned width = results[i]->bits / 8;
+    std::ranges::copy(ones[i], bytesOf(results[i]).begin());
+    for (Mask rest = active; rest; rest &= rest - 1) {
+      const unsigned lane = static_cast<unsigned>(std::countr_zero(rest));
+      uint8_t missing = 0;
+      for (unsigned byte = 0; byte < width; ++byte)
+        missing |=
+            (zeros[i][lane * width + byte] != ones[i][lane * width + byte])
+            << byte;
+      undefinedBytes[index][lane] = missing;
+      defined[index] = (defined[index] & ~(1u << lane)) | Mask(missing == 0)
+                                                              << lane;
+    }
+  }
+}
+
 void Warp::branchByIndex(const Instruction &instruction, Mask active) {
   const std::vector<uint32_t> &targets = instruction.targets;
   const uint32_t *indices = lanesOf<uint32_t>(instruction.operands[0]);
@@ -223,16 +315,11 @@ void Warp::run() {
     ++top.next;
     if (!active && instruction.flow == Instruction::Straight)
       continue;
-    if (!instruction.carriesUndefined)
-      askForValues(instruction, active);
-    instruction.execute(*this, instruction, active);
     if (instruction.carriesUndefined) {
-      Mask known = active;
-      for (uint32_t index : instruction.reads)
-        known &= defined[index];
-      for (uint32_t index : instruction.writes)
-        defined[index] = (defined[index] & ~active) | known;
+      carry(instruction, active);
     } else {
+      askForValues(instruction, active);
+      instruction.execute(*this, instruction, active);
       for (uint32_t index : instruction.writes)
         defined[index] |= active;
     }

@@ -76,6 +76,9 @@ struct Warp {
   std::vector<StackEntry> stack;
   uint8_t *registers = nullptr;
   Mask *defined = nullptr;
+  /// Which bytes of a lane's register have no value, where `defined` lacks the
+  /// lane; empty while that is all of them everywhere.
+  std::vector<std::array<uint8_t, laneCount>> undefinedBytes;
   const Instruction *current = nullptr;
 
   enum State : uint8_t { Running, AtBarrier, Ended };
@@ -102,6 +105,9 @@ struct Warp {
   void run();
   /// Fails unless these lanes have a value for all that is read.
   void askForValues(const Instruction &instruction, Mask active);
+  /// Executes an instruction that moves bytes, or bits of them, and finds out
+  /// which bytes that it writes come from bytes without a value.
+  void carry(const Instruction &instruction, Mask active);
   /// Parts the lanes by the label that each goes to.
   void branchByIndex(const Instruction &instruction, Mask active);
   [[noreturn]] void fail(CUresult code, const std::string &what,

@@ -78,8 +78,8 @@ Number negate(const Instruction &, Number a) {
   return a ^ 0x8000;
 }
 template <typename F>
-Number absolute(const Instruction &, Number a) {
-  return a & 0x7FFF;
+Number absolute(const Instruction &i, Number a) {
+  return finish<F>(i, a & 0x7FFF);
 }
 
 /// The function on both halves of 32 bits.
@@ -154,8 +154,8 @@ const Form packedFloatForms[] = {
     {"max{,.ftz}{,.NaN}.f16x2", "d32 s32 s32", TWO_X2((extreme<Half, true>))},
     {"neg.f16", "d16 s16", ONE(negate<Half>)},
     {"neg.f16x2", "d32 s32", ONE_X2(negate<Half>)},
-    {"abs.f16", "d16 s16", ONE(absolute<Half>)},
-    {"abs.f16x2", "d32 s32", ONE_X2(absolute<Half>)},
+    {"abs{,.ftz}.f16", "d16 s16", ONE(absolute<Half>)},
+    {"abs{,.ftz}.f16x2", "d32 s32", ONE_X2(absolute<Half>)},
     {"ex2.approx{,.ftz}.f16", "d16 s16", approximate<Half, std::exp2, false>},
     {"ex2.approx{,.ftz}.f16x2", "d32 s32", approximate<Half, std::exp2, false>},
     {"tanh.approx.f16", "d16 s16", approximate<Half, std::tanh, true>},

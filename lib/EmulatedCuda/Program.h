@@ -98,7 +98,7 @@ struct Instruction {
 
   enum Flow : uint8_t { Straight, Branch, IndexedBranch, Exit, Barrier };
   Flow flow = Straight;
-  /// Copies whether its source has a value instead of asking for one.
+  /// Moves bytes, also those without a value, instead of asking for one.
   bool carriesUndefined = false;
   /// Of a branch: where lanes that parted meet again.
   uint32_t target = 0, meet = 0;

@@ -264,6 +264,35 @@ TEST(Instructions, Halves) {
   });
 }
 
+TEST(Instructions, MagnitudesOfHalvesMayFlush) {
+  check("abs.ftz.f16", 16, 16, 1, false, [](uint64_t a, uint64_t, uint64_t) {
+    return a & 0x7C00 ? a & 0x7FFF : 0;
+  });
+}
+
+TEST(Instructions, KindsOfDoubles) {
+  Device device;
+  CUdeviceptr to = device.upload(std::vector<uint64_t>(32));
+  auto isOfKind = [&](const std::string &kind, const std::string &number) {
+    CUfunction function =
+        device.load(kernel("mov.b64 %rd15, " + number + ";\ntestp." + kind +
+                           ".f64 %p1, %rd15;\nselp.b32 %r1, 1, 0, %p1;\n"
+                           "st.global.b32 [%rd10], %r1;"));
+    EXPECT_TRUE(function);
+    EXPECT_EQ(device.run(function, 1, 32, {to, to, to, to}), CUDA_SUCCESS);
+    return device.download<uint64_t>(to, 1).front() == 1;
+  };
+  const std::string infinity = "0d7FF0000000000000", one = "0d3FF0000000000000",
+                    least = "0d0000000000000001", nan = "0d7FF8000000000000";
+  EXPECT_TRUE(isOfKind("infinite", infinity));
+  EXPECT_FALSE(isOfKind("infinite", one));
+  EXPECT_TRUE(isOfKind("finite", one));
+  EXPECT_TRUE(isOfKind("subnormal", least));
+  EXPECT_FALSE(isOfKind("normal", least));
+  EXPECT_TRUE(isOfKind("notanumber", nan));
+  EXPECT_FALSE(isOfKind("number", nan));
+}
+
 TEST(Instructions, PairsOfFloats) {
   using U = uint64_t;
   auto both = [](auto function, auto... pairs) {
@@ -448,6 +477,34 @@ TEST(Instructions, DivergentLoopsMeetAgain) {
   auto got = device.download<uint64_t>(to, 32);
   for (uint64_t i = 0; i < 32; ++i)
     EXPECT_EQ(got[i], (i ^ 1) * (i ^ 1));
+}
+
+/// LLVM puts vectors together from lanes that nobody reads: bytes without a
+/// value may be moved, and not be stored.
+TEST(Instructions, MoveBytesWithoutValue) {
+  Device device;
+  CUdeviceptr to = device.upload(std::vector<uint64_t>(32));
+  auto run = [&](const std::string &selector) {
+    CUfunction function = device.load(kernel(
+        "cvt.u16.u32 %rs15, %r0;\nsetp.lt.u32 %p1, %r0, 16;\n"
+        "mov.b32 %r1, {%rs15, %rs16};\n" // its upper half has no value
+        "selp.b32 %r2, %r1, %r0, %p1;\n" // of lanes from 16 on it has one
+        "prmt.b32 %r3, %r2, 0, " +
+        selector + // bytes of %r2 and zeros
+        ";\nst.global.b32 [%rd10], %r3;"));
+    EXPECT_TRUE(function);
+    return device.run(function, 1, 32, {to, to, to, to});
+  };
+  ASSERT_EQ(run("0x4104"), CUDA_SUCCESS) << tenonEmulatedCudaError();
+  auto got = device.download<uint64_t>(to, 32);
+  for (uint64_t i = 0; i < 32; ++i)
+    EXPECT_EQ(got[i], i << 8);
+  EXPECT_NE(run("0x4204"), CUDA_SUCCESS);
+  std::string error = tenonEmulatedCudaError();
+  EXPECT_NE(error.find("thread (0, 0, 0)"), std::string::npos) << error;
+  EXPECT_NE(error.find("(st.global.b32): reads a register that was never"),
+            std::string::npos)
+      << error;
 }
 
 /// Four ways by a lane's number modulo 4, of which two are one label.
