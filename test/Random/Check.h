@@ -20,9 +20,12 @@ namespace tenon::random {
 
 struct CheckOptions {
   std::string cpu; // as for tenon compile; empty for the host
+  /// Of code for a GPU: the architecture, sm_90, and the driver's file.
+  std::string architecture;
+  std::string cudaDriver;
   bool fuse = true;
   bool noLibraries = false;
-  /// Nothing to keep them where no instruction for bf16 flushes.
+  /// Nothing to keep them where no instruction for bf16 flushes, as on GPUs.
   std::optional<Subnormals> subnormals;
   unsigned threads = 1;
   /// Other than f32: the lowered step is judged, with all values in 16 bits

@@ -31,6 +31,9 @@ public:
   Checker(mlir::func::FuncOp main, Subnormals subnormals, Compiled compiled)
       : main(main), subnormals(subnormals), compiled(std::move(compiled)) {}
 
+  /// Says that subnormal numbers of f64 may be kept where others are flushed.
+  void allowSubnormalDoubles() { mayKeepDoubles = true; }
+
   /// Says what an argument's value is.
   void define(mlir::Value argument, reference::Tensor value) {
     values[argument] = std::move(value);
@@ -47,10 +50,17 @@ private:
                                      const reference::Enclosure &allowed);
   /// What the interpreter makes of these operands.
   mlir::FailureOr<reference::Tensors>
-  interpret(mlir::Operation &op, llvm::ArrayRef<reference::Tensor> operands);
+  interpret(mlir::Operation &op, llvm::ArrayRef<reference::Tensor> operands,
+            Subnormals subnormals);
+  /// Why a result is not what the interpreter makes of these operands.
+  std::optional<std::string>
+  difference(mlir::Operation &op, llvm::ArrayRef<reference::Tensor> operands,
+             unsigned index, const reference::Tensor &found,
+             const reference::Tensor &interpreted);
 
   mlir::func::FuncOp main;
   Subnormals subnormals;
+  bool mayKeepDoubles = false;
   Compiled compiled;
   llvm::DenseMap<mlir::Value, reference::Tensor> values;
   CheckResult result;
@@ -67,8 +77,8 @@ driver::CompileOptions compileOptions(const CheckOptions &options,
 /// The compiled program, loaded; null, with `failure` filled in, if there is
 /// none.
 std::unique_ptr<runtime::Executor>
-compileAndLoad(const driver::CompileOptions &options, unsigned threads,
-               std::string &failure);
+compileAndLoad(const driver::CompileOptions &options,
+               const runtime::ExecutorOptions &running, std::string &failure);
 
 /// As checkModule, of the step that lowering its precision makes of the file.
 CheckResult checkLowered(const std::string &path, const CheckOptions &options,

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checker.h"
+#include "OnGpu.h"
 #include "Random.h"
 
 #include "tenon/Analysis/ElementTypes.h"
@@ -170,7 +171,7 @@ runOnce(ModuleOp lowered, const CheckOptions &options,
   compile.from = "precision";
   compile.verifyForms = true;
   compile.threads = options.threads;
-  auto executor = compileAndLoad(compile, options.threads, failure);
+  auto executor = compileAndLoad(compile, runningOptions(options), failure);
   if (!executor)
     return nullptr;
   for (size_t tensor : executor->withoutValue())

@@ -3,21 +3,26 @@
 //   TenonRandom generate FIRST COUNT [--attention]    prints a module
 //   TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]
 //                     [--subnormals=keep|flush] [--precision=P]
+//                     [--target=A [--cuda-driver=FILE]]
 //   TenonRandom run FIRST LAST [--attention] [--precision=P] [--keep=FOLDER]
-//                     [--results=FILE]
+//                     [--results=FILE] [--target=A,A [--cuda-driver=FILE]]
 //
 // With --attention, programs are made of attention and its gradient alone. With
 // --precision, what is judged is the step that lowering leaves, with all in 16
 // bits that may be; `check` takes steps with arguments then.
-// `run` checks programs FIRST to LAST - 1 in modules of 200, each in a process
-// of its own, with the feature set and grouping that the module's number says.
-// Programs that fail are checked alone, reduced with tenon-reduce, and kept.
-// Exits with 1 if any fails. Each module's outcome is a line of FILE; modules
-// that are there already are not run again.
+// With --target=sm_90, code is for a GPU, the emulated one of the build unless
+// a driver is named. `run` checks programs FIRST to LAST - 1 in modules of 200,
+// each in a process of its own, with the feature set and grouping that the
+// module's number says, or of GPUs the architecture, of several, the treatment
+// of subnormal numbers, and whether the library is called. Programs that fail
+// are checked alone, reduced with tenon-reduce, and kept. Exits with 1 if any
+// fails. Each module's outcome is a line of FILE; modules that are there
+// already are not run again.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "OnGpu.h"
 #include "Program.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -47,9 +52,11 @@ int usage() {
          "  TenonRandom generate FIRST COUNT [--attention]\n"
          "  TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]\n"
          "                    [--subnormals=keep|flush] [--precision=P]\n"
+         "                    [--target=A [--cuda-driver=FILE]]\n"
          "  TenonRandom run FIRST LAST [--attention] [--precision=P] "
          "[--keep=FOLDER]\n"
-         "                    [--results=FILE]\n";
+         "                    [--results=FILE] [--target=A,A "
+         "[--cuda-driver=FILE]]\n";
   return 2;
 }
 
@@ -69,11 +76,13 @@ int check(const std::string &file, const CheckOptions &options) {
 
 class Runner {
 public:
-  Runner(Subject subject, std::string precision, std::string self,
-         std::string folder, std::string results)
+  Runner(Subject subject, std::string precision,
+         std::vector<std::string> architectures, std::string cudaDriver,
+         std::string self, std::string folder, std::string results)
       : subject(subject), precision(std::move(precision)),
-        self(std::move(self)), folder(std::move(folder)),
-        results(std::move(results)) {}
+        architectures(std::move(architectures)),
+        cudaDriver(std::move(cudaDriver)), self(std::move(self)),
+        folder(std::move(folder)), results(std::move(results)) {}
 
   int run(uint64_t first, uint64_t last) {
     uint64_t failed = 0;
@@ -148,8 +157,18 @@ private:
     static constexpr std::array<StringRef, 4> cpus = {"host", "x86-64-v3",
                                                       "host", "x86-64-v4"};
     uint64_t number = module / programsPerModule;
-    std::vector<std::string> command = {self, "check", file,
-                                        "--cpu=" + cpus[number % 4].str()};
+    std::vector<std::string> command = {self, "check", file};
+    if (architectures.empty()) {
+      command.push_back("--cpu=" + cpus[number % 4].str());
+    } else {
+      command.push_back("--target=" +
+                        architectures[number % architectures.size()]);
+      command.push_back("--cuda-driver=" + cudaDriver);
+      command.push_back(number % 4 < 2 ? "--subnormals=keep"
+                                       : "--subnormals=flush");
+      if (number % 2 == 1)
+        command.push_back("--no-libraries");
+    }
     if (number % 5 == 4)
       command.push_back("--fuse=false");
     if (!precision.empty())
@@ -197,7 +216,9 @@ private:
   }
 
   Subject subject;
-  std::string precision, self, folder, results;
+  std::string precision;
+  std::vector<std::string> architectures; // of GPUs; none for the processor
+  std::string cudaDriver, self, folder, results;
 };
 
 /// The policy of a name as `tenon compile` takes it.
@@ -230,6 +251,10 @@ int main(int argc, char **argv) {
       folder = word.str();
     else if (word.consume_front("--results="))
       results = word.str();
+    else if (word.consume_front("--target="))
+      options.architecture = word.str();
+    else if (word.consume_front("--cuda-driver="))
+      options.cudaDriver = word.str();
     else if (word.consume_front("--precision=")) {
       auto known = precisionOf(word);
       if (!known)
@@ -247,6 +272,11 @@ int main(int argc, char **argv) {
     else
       words.push_back(word.str());
   }
+  std::string self = llvm::sys::fs::getMainExecutable(argv[0], (void *)usage);
+  if (options.cudaDriver.empty())
+    options.cudaDriver = emulatedDriver(self);
+  if (!options.architecture.empty() && !precision.empty())
+    return usage();
   uint64_t first = 0, second = 0;
   if (words.size() == 2 && words[0] == "check")
     return check(words[1], options);
@@ -259,6 +289,11 @@ int main(int argc, char **argv) {
   }
   if (words[0] != "run" || llvm::sys::fs::create_directories(folder))
     return usage();
-  std::string self = llvm::sys::fs::getMainExecutable(argv[0], (void *)usage);
-  return Runner(subject, precision, self, folder, results).run(first, second);
+  llvm::SmallVector<StringRef> names;
+  StringRef(options.architecture)
+      .split(names, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  std::vector<std::string> architectures(names.begin(), names.end());
+  return Runner(subject, precision, architectures, options.cudaDriver, self,
+                folder, results)
+      .run(first, second);
 }
