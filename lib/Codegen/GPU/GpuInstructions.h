@@ -23,6 +23,7 @@ public:
     signsFlush = subnormals == Subnormals::flush;
     hasMinimum = true;
     statesAlignment = true;
+    hasMathLibrary = false;
   }
 
   /// An approximate reciprocal, refined until the quotient is the exact one

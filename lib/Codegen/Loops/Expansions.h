@@ -44,9 +44,12 @@ Expansion expandCoarseExp2;
 mlir::Value expandPow(const Lanes &lanes, mlir::Value x, mlir::Value y);
 mlir::Value expandAtan2(const Lanes &lanes, mlir::Value y, mlir::Value x);
 
-/// The same functions of f64 operands, through libm.
+/// The same functions of f64 operands, through libm where there is one.
 mlir::Value emitDoubleMath(const Lanes &lanes, MathFunction function,
                            mlir::ValueRange operands);
+/// Those of them that C has, without libm.
+mlir::Value expandDouble(const Lanes &lanes, MathFunction function,
+                         mlir::ValueRange operands);
 
 } // namespace tenon::codegen
 

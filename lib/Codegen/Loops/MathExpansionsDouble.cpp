@@ -1,8 +1,8 @@
 //===- MathExpansionsDouble.cpp - The functions of f64 --------------------===//
 //
-// Training steps compute in f32; f64 is rare and its speed does not matter. The
-// functions of the target are called, lane by lane; what C lacks is made of
-// what it has.
+// Training steps compute in f32; f64 is rare and its speed does not matter. C's
+// functions are called, lane by lane, or expanded for a target without them;
+// what C lacks is made of what it has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,12 +36,15 @@ static Value callScalar(OpBuilder &b, Location loc, StringRef name,
   return func::CallOp::create(b, loc, callee, operands).getResult(0);
 }
 
-/// The function that C calls `name`, of operands, lane by lane.
-static Value callLibrary(const Lanes &lanes, StringRef name,
+/// A function that C has, of operands, lane by lane.
+static Value callLibrary(const Lanes &lanes, MathFunction function,
                          ValueRange operands) {
+  if (!lanes.target().hasMathLibrary)
+    return expandDouble(lanes, function, operands);
   OpBuilder &b = lanes.builder;
+  // The names are those of C.
   auto call = [&](ValueRange scalars) {
-    return callScalar(b, lanes.loc, name, scalars);
+    return callScalar(b, lanes.loc, describe(function).name, scalars);
   };
   if (lanes.isScalar())
     return call(operands);
@@ -56,7 +59,7 @@ static Value callLibrary(const Lanes &lanes, StringRef name,
 
 static Value logistic(const Lanes &lanes, Value x) {
   Value one = lanes.f64(1.0);
-  Value e = callLibrary(lanes, "exp", lanes.neg(lanes.abs(x)));
+  Value e = callLibrary(lanes, MathFunction::exp, lanes.neg(lanes.abs(x)));
   Value numerator = lanes.select(lanes.less(x, lanes.f64(0.0)), e, one);
   return lanes.div(numerator, lanes.add(e, one));
 }
@@ -76,25 +79,27 @@ static Value erfInv(const Lanes &lanes, Value x) {
   Value one = lanes.f64(1.0);
   Value a = lanes.abs(x);
   Value below = lanes.sub(one, a);
-  Value w =
-      lanes.neg(callLibrary(lanes, "log", lanes.mul(below, lanes.add(one, a))));
+  Value w = lanes.neg(callLibrary(lanes, MathFunction::log,
+                                  lanes.mul(below, lanes.add(one, a))));
   Value root = lanes.sqrt(w);
   Value y = lanes.mul(a, widePolynomial(lanes, lanes.sub(w, lanes.f64(2.5)),
                                         coefficients::erfInvCentral));
   Value tail =
       lanes.mul(a, widePolynomial(lanes, lanes.sub(root, lanes.f64(3.0)),
                                   coefficients::erfInvTail));
-  Value far = lanes.sqrt(lanes.sub(
-      w, callLibrary(lanes, "log", lanes.mul(root, lanes.f64(halfRootPi)))));
+  Value far = lanes.sqrt(
+      lanes.sub(w, callLibrary(lanes, MathFunction::log,
+                               lanes.mul(root, lanes.f64(halfRootPi)))));
   y = lanes.select(lanes.less(w, lanes.f64(5.0)), y, tail);
   y = lanes.select(lanes.less(w, lanes.f64(16.0)), y, far);
   for (int i = 0; i < 2; ++i) {
-    Value central = lanes.sub(a, callLibrary(lanes, "erf", y));
-    Value outer = lanes.sub(callLibrary(lanes, "erfc", y), below);
+    Value central = lanes.sub(a, callLibrary(lanes, MathFunction::erf, y));
+    Value outer = lanes.sub(callLibrary(lanes, MathFunction::erfc, y), below);
     Value difference =
         lanes.select(lanes.less(a, lanes.f64(0.5)), central, outer);
-    Value slope = lanes.mul(lanes.f64(halfRootPi),
-                            callLibrary(lanes, "exp", lanes.mul(y, y)));
+    Value slope =
+        lanes.mul(lanes.f64(halfRootPi),
+                  callLibrary(lanes, MathFunction::exp, lanes.mul(y, y)));
     Value step = lanes.mul(difference, slope);
     y = lanes.add(y, lanes.div(step, lanes.sub(one, lanes.mul(step, y))));
   }
@@ -121,8 +126,7 @@ Value emitDoubleMath(const Lanes &lanes, MathFunction function,
   case MathFunction::rsqrt:
     return lanes.div(lanes.f64(1.0), lanes.sqrt(operands[0]));
   default:
-    // All others have the name they have in C.
-    return callLibrary(lanes, describe(function).name, operands);
+    return callLibrary(lanes, function, operands);
   }
 }
 

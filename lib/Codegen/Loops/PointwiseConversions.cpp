@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Lanes.h"
 #include "PointwiseEmission.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -247,10 +248,55 @@ Value reducePrecision(const Point &p) {
   return p.create<arith::BitcastOp>(floats, p.select(isNaN, bits, result));
 }
 
+/// The remainder of f64 without a library. A divisor that is more than 52
+/// binary places below the dividend is made 2^k times as large, so that 50 are
+/// between them: the quotient cut to an integer then has at most 53 digits,
+/// what it leaves is a multiple of the divisor's last place and less than the
+/// divisor, so a fused multiply-add finds it exactly, and 42 rounds are enough.
+static Value doubleRemainder(const Lanes &l, Value dividend, Value modulus) {
+  OpBuilder &b = l.builder;
+  const double infinity = std::numeric_limits<double>::infinity();
+  Value zero = l.f64(0.0);
+  Value x = l.abs(dividend), y = l.abs(modulus);
+  Value valid = l.both(l.less(x, l.f64(infinity)), l.less(zero, y));
+  Value divisor = l.select(valid, y, l.f64(1.0));
+  auto exponentOf = [&](Value bits) { return l.shiftRight(bits, 52); };
+  // The exponent as if a subnormal number had all digits.
+  Value isSubnormal = l.less(divisor, l.f64(0x1p-1022));
+  Value normal = l.select(isSubnormal, l.mul(divisor, l.f64(0x1p54)), divisor);
+  Value digits = l.iand(l.bits(normal), l.i64((int64_t(1) << 52) - 1));
+  Value exponent = exponentOf(l.bits(normal));
+  exponent = l.select(isSubnormal, l.isub(exponent, l.i64(54)), exponent);
+  auto loop = scf::WhileOp::create(
+      b, l.loc, TypeRange(x.getType()), ValueRange(l.select(valid, x, zero)),
+      [&](OpBuilder &, Location, ValueRange arguments) {
+        Value isLeft = l.lessOrEqual(divisor, arguments.front());
+        scf::ConditionOp::create(b, l.loc, l.any(isLeft), arguments.front());
+      },
+      [&](OpBuilder &, Location, ValueRange arguments) {
+        Value rest = arguments.front();
+        Value place = exponentOf(l.bits(rest));
+        Value isFar = l.iless(l.i64(52), l.isub(place, exponent));
+        Value near = l.isub(place, l.i64(50));
+        near = l.select(l.iless(near, l.i64(1)), l.i64(1), near);
+        Value larger = l.fromBits(l.either(digits, l.shiftLeft(near, 52)));
+        Value by = l.select(isFar, larger, divisor);
+        Value quotient = math::FloorOp::create(b, l.loc, l.div(rest, by));
+        Value next = l.fma(l.neg(quotient), by, rest);
+        // The quotient was rounded: it may be one unit too large.
+        next = l.select(l.less(next, zero), l.add(next, by), next);
+        // Lanes that are done stay as they are.
+        next = l.select(l.lessOrEqual(divisor, rest), next, rest);
+        scf::YieldOp::create(b, l.loc, ValueRange(next));
+      });
+  return l.select(valid, l.copySign(loop.getResult(0), dividend),
+                  l.f64(std::numeric_limits<double>::quiet_NaN()));
+}
+
 /// The remainder of truncating division, exactly. Of f32 and narrower types in
 /// f64: a quotient below 2^29 cut to an integer makes `x - q y` exact (24 bits
 /// times 29 bits fit), so each round of the loop takes at least 28 bits off the
-/// quotient. Of f64 by the C library.
+/// quotient. Of f64 by the C library, or without it as above.
 Value floatRemainder(const Point &p) {
   OpBuilder &b = p.b;
   Location loc = p.loc;
@@ -261,7 +307,11 @@ Value floatRemainder(const Point &p) {
     modulus = flushSubnormals(b, loc, modulus);
   }
   if (getElementTypeOrSelf(floats).isF64()) {
-    Value rest = arith::RemFOp::create(b, loc, dividend, modulus);
+    Value rest =
+        p.instructions.hasMathLibrary
+            ? arith::RemFOp::create(b, loc, dividend, modulus).getResult()
+            : doubleRemainder(Lanes(b, loc, floats, p.instructions), dividend,
+                              modulus);
     return p.flushes() ? flushSubnormals(b, loc, rest) : rest;
   }
   Type wide = withLanesOf(b.getF64Type(), floats);

@@ -51,11 +51,12 @@ emitKernel(ModuleOp module, StringRef name, unsigned operandCount,
 }
 
 MathKernels::MathKernels(const FeatureSet &features, int64_t lanes,
-                         bool isDouble) {
+                         bool isDouble, bool hasMathLibrary) {
   MLIRContext context;
   prepareContext(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  const CpuInstructions instructions(features);
+  CpuInstructions instructions(features);
+  instructions.hasMathLibrary = hasMathLibrary;
   for (size_t i = 0; i < mathFunctionCount; ++i) {
     const MathFunctionInfo &info = describe(MathFunction(i));
     emitKernel(*module, info.name, info.operands, lanes, isDouble,

@@ -17,9 +17,10 @@ class MathKernels {
 public:
   static constexpr int64_t size = 8192;
 
-  /// `lanes` 0: scalars. `isDouble`: f64 instead of f32.
+  /// `lanes` 0: scalars. `isDouble`: f64 instead of f32, and then maybe as for
+  /// a target without C's functions.
   MathKernels(const tenon::codegen::FeatureSet &features, int64_t lanes,
-              bool isDouble = false);
+              bool isDouble = false, bool hasMathLibrary = true);
 
   /// `out` and `in` hold `size` elements at multiples of 64 bytes.
   void run(tenon::codegen::MathFunction function, void *out, const void *in,

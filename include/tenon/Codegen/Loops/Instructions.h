@@ -38,6 +38,8 @@ public:
   bool signsFlush = false;
   /// Whether the lesser of two f32, of a NaN the other one, is one instruction.
   bool hasMinimum = false;
+  /// Whether C's functions of f64 can be called.
+  bool hasMathLibrary = true;
   /// Whether loads and stores of several elements say how they are aligned,
   /// since the target has none that are not; kernel arguments are aligned by
   /// kernelArgumentAlignment.

@@ -10,7 +10,8 @@
 //
 // The operand type is f32 or vector<Nxf32> (16-bit types: extend to f32, and
 // truncate the result), or f64 or vector<Nxf64>: those call libm per lane, and
-// the object links against it (see LinkSharedObject.h).
+// the object links against it (see LinkSharedObject.h), unless the target has
+// none, as GPUs.
 //
 //===----------------------------------------------------------------------===//
 
