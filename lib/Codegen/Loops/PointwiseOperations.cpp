@@ -218,10 +218,13 @@ Value shift(const Point &p) {
   unsigned bits = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
   Value inside = p.compare(arith::CmpIPredicate::ult, amount, p.number(bits));
   // Past the width an arithmetic shift leaves the sign everywhere.
-  bool arithmetic = std::is_same_v<Shift, arith::ShRSIOp>;
-  Value safe = p.select(inside, amount, p.number(arithmetic ? bits - 1 : 0));
-  Value shifted = Shift::create(p.b, p.loc, x, safe);
-  return arithmetic ? shifted : p.select(inside, shifted, p.number(0));
+  Value last = p.number(bits - 1);
+  if constexpr (std::is_same_v<Shift, arith::ShRSIOp>)
+    return p.create<Shift>(x, p.select(inside, amount, last));
+  // A choice of amounts would be taken for what GPUs do with those past the
+  // width; but LLVM only looks at 32 digits of them.
+  Value safe = p.create<arith::AndIOp>(amount, last);
+  return p.select(inside, p.create<Shift>(x, safe), p.number(0));
 }
 
 Value power(const Point &p) {
@@ -534,10 +537,14 @@ Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
   Type element = getElementTypeOrSelf(leadingOperand(op).getType());
   Type result = getElementTypeOrSelf(op->getResult(0).getType());
   SmallVector<Value> values(operands.begin(), operands.end());
-  // Magnitudes and signs of bf16 are bits.
-  bool moves =
-      element.isBF16() && isa<stablehlo::AbsOp, stablehlo::NegateOp>(op);
-  Type computed = rule->widens && !moves ? computeType(element) : element;
+  // Magnitudes and signs of bf16 are bits, and so is the total order, in which
+  // NaN has a sign that a GPU does not widen.
+  auto compare = dyn_cast<stablehlo::CompareOp>(op);
+  bool seesBits =
+      (element.isBF16() && isa<stablehlo::AbsOp, stablehlo::NegateOp>(op)) ||
+      (compare &&
+       compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER);
+  Type computed = rule->widens && !seesBits ? computeType(element) : element;
   // Accumulators of reductions are wide already and stay so.
   bool rounds = computed != element &&
                 getElementTypeOrSelf(values.front().getType()) == element;
