@@ -5,8 +5,12 @@ Each program is exported, parsed and verified, interpreted, compiled and run; bo
 with what JAX gives on the CPU. Outcomes go to a JSON file as they come, so that a run that was
 interrupted goes on where it was; `--again STAGE` repeats those that failed at a stage.
 
-    python test/Conformance/run.py --slices 0            # the 136 programs of slice 0
-    python test/Conformance/run.py --slices 0-39         # all
+With `--target=sm_90` programs are compiled for a GPU and run on the emulated one instead, which is the stage `gpu`. What a
+slice gave is also a line of gpu_programs.jsonl, which `--table` prints for docs/Conformance.md.
+
+    python test/Conformance/run.py --slices 0                       # the 136 programs of slice 0
+    python test/Conformance/run.py --slices 0-39                    # all
+    python test/Conformance/run.py --slices 0-39 --target=sm_90     # all for a GPU
 """
 
 from __future__ import annotations
@@ -20,25 +24,42 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import agreement
+import gpu_slices
 import numpy as np
 import programs
 from safetensors.numpy import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("parse", "interpret", "compile")
+GPU_STAGES = ("gpu",)
 SECONDS = 60
 
 
-def run_tool(build: Path, tool: str, *arguments: object) -> tuple[int, str]:
+@dataclass(frozen=True)
+class Gpu:
+    """The architecture that programs are compiled for, and the file of the driver that runs them."""
+
+    target: str
+    driver: Path
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What tells the emulated driver which GPU it is."""
+        return {"TENON_EMULATED_CUDA_SM": self.target.removeprefix("sm_")}
+
+
+def run_tool(build: Path, tool: str, *arguments: object, **variables: str) -> tuple[int, str]:
     """Runs a tool; returns its exit code (-1 for a hang) and its first error or the last line of a crash."""
     command = [str(build / "bin" / tool), *map(str, arguments)]
+    environment = {**os.environ, **variables}
     try:
-        process = subprocess.run(command, check=False, capture_output=True, timeout=SECONDS, text=True, errors="replace")
+        process = subprocess.run(command, check=False, capture_output=True, timeout=SECONDS, text=True, errors="replace", env=environment)
     except subprocess.TimeoutExpired:
         return -1, f"no end within {SECONDS} s"
     errors = [line for line in process.stderr.splitlines() if "error: " in line]
@@ -76,15 +97,41 @@ def judge(program: programs.Program, folder: Path, build: Path) -> dict[str, str
         found = Path(f"{stem}.{stage}.safetensors")
         found.unlink(missing_ok=True)
         code, message = run_tool(build, "tenon", "run", text, *flags, "--inputs", inputs, "--outputs", found)
-        if code:
-            outcome[stage] = f"exit code {code}: {message}"
-        elif not np.any([array.size for array in load_file(expected).values()]):
-            outcome[stage] = "ok"
-        else:
-            different = compare(program, Path(text).read_text(), found, expected)
-            outcome[stage] = f"differs: {different}" if different else "ok"
+        outcome[stage] = f"exit code {code}: {message}" if code else judge_results(program, Path(text), found, expected)
         found.unlink(missing_ok=True)
     return outcome
+
+
+def judge_on_gpu(program: programs.Program, folder: Path, build: Path, gpu: Gpu) -> dict[str, str | int]:
+    """The same of a program that is compiled for a GPU, and how many kernels it has, and how many of them no fast schedule.
+
+    Those are the ones in `parts`, which `tenon inspect --kernels` lists.
+    """
+    stem = folder / f"{program.digest}"
+    text, inputs, expected = Path(f"{stem}.mlir"), f"{stem}.in.safetensors", Path(f"{stem}.out.safetensors")
+    file, found = Path(f"{stem}.{gpu.target}.tenon"), Path(f"{stem}.{gpu.target}.safetensors")
+    found.unlink(missing_ok=True)
+    # The emulated driver takes PTX.
+    code, message = run_tool(build, "tenon", "compile", text, "-o", file, f"--target={gpu.target}", "--no-cubins")
+    if code:
+        return {"gpu": f"exit code {code}: {message}"}
+    listed = subprocess.run([build / "bin/tenon", "inspect", file, "--kernels"], check=True, capture_output=True, text=True)
+    schedules = re.findall(r"^kernel_\d+ +(\S+) +\d+ +\d+ ", listed.stdout, re.MULTILINE)
+    outcome: dict[str, str | int] = {"kernels": len(schedules), "in_parts": schedules.count("parts")}
+    run = ("run", file, f"--cuda-driver={gpu.driver}", "--inputs", inputs, "--outputs", found)
+    code, message = run_tool(build, "tenon", *run, **gpu.variables)
+    outcome["gpu"] = f"ran, exit code {code}: {message}" if code else judge_results(program, text, found, expected)
+    for path in (file, found):
+        path.unlink(missing_ok=True)
+    return outcome
+
+
+def judge_results(program: programs.Program, text: Path, found: Path, expected: Path) -> str:
+    """ "ok" if results agree with JAX's, or what separates them."""
+    if not np.any([array.size for array in load_file(expected).values()]):
+        return "ok"
+    different = compare(program, text.read_text(), found, expected)
+    return f"differs: {different}" if different else "ok"
 
 
 def parse_slices(text: str) -> set[int]:
@@ -101,24 +148,33 @@ def cause(reason: str) -> str:
     return re.sub(r"\d+", "N", re.sub(r"<[^>]*>", "<>", re.sub(r"differs: .*", "differs", reason)))[:110]
 
 
-def calls_unsupported_lapack(record: dict[str, str]) -> bool:
+def calls_unsupported_lapack(record: dict) -> bool:
     """Whether a program is refused because of a function of LAPACK that is not offered."""
-    return any(re.match(r"exit code 4: .*@lapack_", record[stage]) for stage in STAGES)
+    return any(re.match(r"exit code 4: .*@lapack_", record.get(stage, "")) for stage in STAGES + GPU_STAGES)
 
 
-def summarize(outcomes: dict[str, dict], show_names: bool) -> None:
+def summarize(outcomes: dict[str, dict], stages: tuple[str, ...], show_names: bool) -> None:
     """Prints how many programs passed each stage, and why the others did not."""
     run = {name: record for name, record in outcomes.items() if not record["reason"]}
     apart = {name for name, record in run.items() if calls_unsupported_lapack(record)}
     judged = {name: record for name, record in run.items() if name not in apart}
     print(f"{len(outcomes)} programs, {len(outcomes) - len(run)} of them not run by JAX itself")
     print(f"{len(apart)} of them call functions of LAPACK that are not offered")
-    for stage in STAGES:
+    for stage in stages:
         passed = sum(record[stage] == "ok" for record in judged.values())
         print(f"{stage:10} {passed:5} of {len(judged)}  {100 * passed / max(1, len(judged)):.2f} %")
+    if stages == GPU_STAGES:
+        compiled = [record for record in judged.values() if "kernels" in record]
+        slow, kernels, in_parts = (
+            sum(record["in_parts"] > 0 for record in compiled),
+            sum(record["kernels"] for record in compiled),
+            sum(record["in_parts"] for record in compiled),
+        )
+        print(f"no fast schedule: {slow} of {len(compiled)} programs ({100 * slow / max(1, len(compiled)):.2f} %), ", end="")
+        print(f"{in_parts} of {kernels} kernels ({100 * in_parts / max(1, kernels):.2f} %)")
     if show_names:
         print("\n".join(f"apart      {name}" for name in sorted(apart)))
-    for stage in STAGES:
+    for stage in stages:
         causes = collections.defaultdict(list)
         for name, record in judged.items():
             if record[stage] != "ok":
@@ -136,14 +192,25 @@ def main() -> int:
     parser.add_argument("--slices", default="0", help=f"which of the {programs.SLICES} samples, such as 0 or 0-39")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/conformance", help="where programs are kept")
-    parser.add_argument("--outcomes", type=Path, help="JSON of outcomes (FOLDER/outcomes.json)")
-    parser.add_argument("--again", choices=STAGES, help="repeat those that failed at this stage")
+    parser.add_argument("--target", help="run on the emulated GPU, compiled for this architecture, such as sm_90")
+    parser.add_argument("--cuda-driver", type=Path, help="another driver than the emulated one of the build")
+    parser.add_argument("--outcomes", type=Path, help="JSON of outcomes (FOLDER/outcomes.json, for a GPU FOLDER/outcomes.TARGET.json)")
+    parser.add_argument("--again", choices=STAGES + GPU_STAGES, help="repeat those that failed at this stage")
     parser.add_argument("--names", action="store_true", help="name the programs that failed")
     parser.add_argument("--only", default="", help="regular expression of names")
+    parser.add_argument("--table", action="store_true", help="only print what gpu_programs.jsonl says")
     arguments = parser.parse_args()
+    if arguments.table:
+        print(gpu_slices.table())
+        return 0
+    stages = GPU_STAGES if arguments.target else STAGES
+    if arguments.again and arguments.again not in stages:
+        parser.error(f"these programs have the stages {', '.join(stages)}")
+    gpu = Gpu(arguments.target, arguments.cuda_driver or arguments.build / "lib/libtenon-emulated-cuda.so") if arguments.target else None
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    path = arguments.outcomes or arguments.folder / "outcomes.json"
+    path = arguments.outcomes or arguments.folder / (f"outcomes.{gpu.target}.json" if gpu else "outcomes.json")
     known = json.loads(path.read_text()) if path.exists() else {}
+    commit = gpu_slices.commit() if gpu else ""
 
     slices = parse_slices(arguments.slices)
     wanted = [p for p in programs.all_programs() if p.slice in slices and re.search(arguments.only, p.name)]
@@ -154,7 +221,11 @@ def main() -> int:
             continue
         record = programs.exported(program, arguments.folder)
         if not record["reason"]:
-            record = record | judge(program, arguments.folder, arguments.build)
+            record = record | (
+                judge_on_gpu(program, arguments.folder, arguments.build, gpu) | {"commit": commit}
+                if gpu
+                else judge(program, arguments.folder, arguments.build)
+            )
         known[program.name] = record
         if time.monotonic() - saved > 10:
             path.write_text(json.dumps(known, indent=1, sort_keys=True))
@@ -162,9 +233,12 @@ def main() -> int:
             print(f"{number + 1} of {len(wanted)}", file=sys.stderr, flush=True)
     path.write_text(json.dumps(known, indent=1, sort_keys=True))
     outcomes = {program.name: known[program.name] for program in wanted}
-    summarize(outcomes, arguments.names)
+    summarize(outcomes, stages, arguments.names)
+    if gpu and not arguments.only:
+        apart = {name for name, record in outcomes.items() if not record["reason"] and calls_unsupported_lapack(record)}
+        gpu_slices.record(gpu.target, outcomes, apart)
     judged = [r for r in outcomes.values() if not r["reason"] and not calls_unsupported_lapack(r)]
-    return int(not judged or any(r[stage] != "ok" for r in judged for stage in STAGES))
+    return int(not judged or any(r[stage] != "ok" for r in judged for stage in stages))
 
 
 if __name__ == "__main__":

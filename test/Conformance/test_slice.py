@@ -18,6 +18,7 @@ sys.path.insert(0, str(HERE))
 import programs
 import run
 
+GPU = "sm_90"
 BUILD = Path(os.environ.get("TENON_BUILD", HERE.parents[1] / "build/dev")).resolve()
 SLICE = [program for program in programs.all_programs() if program.slice == 0]
 
@@ -52,7 +53,7 @@ def test_size() -> None:
 
 @pytest.mark.parametrize("program", SLICE, ids=lambda program: program.name)
 def test_program(program: programs.Program, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A program parses, and both ways to run it agree with JAX."""
+    """A program parses, and both ways to run it agree with JAX, as the emulated GPU does."""
     folder = tmp_path_factory.getbasetemp()
     record = programs.exported(program, folder)
     if program.name in NOT_IN_JAX:
@@ -62,3 +63,5 @@ def test_program(program: programs.Program, tmp_path_factory: pytest.TempPathFac
     outcome = run.judge(program, folder, BUILD)
     failed = {stage for stage, result in outcome.items() if result != "ok"}
     assert failed == expected_failures(program.name), outcome
+    on_gpu = run.judge_on_gpu(program, folder, BUILD, run.Gpu(GPU, BUILD / "lib/libtenon-emulated-cuda.so"))
+    assert on_gpu["gpu"] == "ok" or run.calls_unsupported_lapack(on_gpu), on_gpu
