@@ -74,8 +74,8 @@ Number extreme(const Instruction &i, Number a, Number b) {
   return encode(result, F::format, Rounding::Nearest);
 }
 template <typename F>
-Number negate(const Instruction &, Number a) {
-  return a ^ 0x8000;
+Number negate(const Instruction &i, Number a) {
+  return finish<F>(i, a ^ 0x8000);
 }
 template <typename F>
 Number absolute(const Instruction &i, Number a) {
@@ -152,8 +152,8 @@ const Form packedFloatForms[] = {
     {"max{,.ftz}{,.NaN}.f16", "d16 s16 s16", TWO((extreme<Half, true>))},
     {"min{,.ftz}{,.NaN}.f16x2", "d32 s32 s32", TWO_X2((extreme<Half, false>))},
     {"max{,.ftz}{,.NaN}.f16x2", "d32 s32 s32", TWO_X2((extreme<Half, true>))},
-    {"neg.f16", "d16 s16", ONE(negate<Half>)},
-    {"neg.f16x2", "d32 s32", ONE_X2(negate<Half>)},
+    {"neg{,.ftz}.f16", "d16 s16", ONE(negate<Half>)},
+    {"neg{,.ftz}.f16x2", "d32 s32", ONE_X2(negate<Half>)},
     {"abs{,.ftz}.f16", "d16 s16", ONE(absolute<Half>)},
     {"abs{,.ftz}.f16x2", "d32 s32", ONE_X2(absolute<Half>)},
     {"ex2.approx{,.ftz}.f16", "d16 s16", approximate<Half, std::exp2, false>},

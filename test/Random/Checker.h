@@ -31,8 +31,10 @@ public:
   Checker(mlir::func::FuncOp main, Subnormals subnormals, Compiled compiled)
       : main(main), subnormals(subnormals), compiled(std::move(compiled)) {}
 
-  /// Says that subnormal numbers of f64 may be kept where others are flushed.
-  void allowSubnormalDoubles() { mayKeepDoubles = true; }
+  /// Says that the code is a GPU's: where others are flushed, it keeps
+  /// subnormal numbers of f64, and those that tensor cores or a library
+  /// multiply.
+  void setOnGpu() { onGpu = true; }
 
   /// Says what an argument's value is.
   void define(mlir::Value argument, reference::Tensor value) {
@@ -43,6 +45,8 @@ public:
 
 private:
   bool check(mlir::Operation &op);
+  /// Whether subnormal numbers may be kept although they are flushed.
+  bool mayKeep(mlir::Operation &op) const;
   void differ(mlir::Operation &op, llvm::StringRef who,
               const std::string &difference);
   std::optional<std::string> outside(const reference::Tensor &found,
@@ -58,9 +62,15 @@ private:
              unsigned index, const reference::Tensor &found,
              const reference::Tensor &interpreted);
 
+  /// Whether a result is one that is allowed where subnormal numbers are kept,
+  /// if they may be.
+  bool isWithinKept(mlir::Operation &op,
+                    llvm::ArrayRef<reference::Tensor> operands, unsigned index,
+                    const reference::Tensor &found);
+
   mlir::func::FuncOp main;
   Subnormals subnormals;
-  bool mayKeepDoubles = false;
+  bool onGpu = false;
   Compiled compiled;
   llvm::DenseMap<mlir::Value, reference::Tensor> values;
   CheckResult result;

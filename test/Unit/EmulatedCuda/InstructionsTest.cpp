@@ -270,6 +270,12 @@ TEST(Instructions, MagnitudesOfHalvesMayFlush) {
   });
 }
 
+TEST(Instructions, NegativesOfHalvesMayFlush) {
+  check("neg.ftz.f16", 16, 16, 1, false, [](uint64_t a, uint64_t, uint64_t) {
+    return (a & 0x7C00 ? a : a & 0x8000) ^ 0x8000;
+  });
+}
+
 TEST(Instructions, KindsOfDoubles) {
   Device device;
   CUdeviceptr to = device.upload(std::vector<uint64_t>(32));
