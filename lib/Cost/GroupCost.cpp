@@ -12,6 +12,7 @@
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Cost/ExchangeCost.h"
+#include "tenon/Cost/HostCallCost.h"
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Cost/ProductCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -261,7 +262,7 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
   if (auto product = isSlow ? productSeconds(kernel.root(), target, target.isa)
                             : std::nullopt)
     roofline.compute = product->generated / double(cores);
-  roofline.start = startSeconds(parts, target);
+  roofline.start = startSeconds(parts, target) + hostCallSeconds(group, target);
   roofline.bytes = work.bytes;
   roofline.cores = cores;
   return roofline;

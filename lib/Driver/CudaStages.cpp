@@ -9,6 +9,7 @@
 
 #include "OptionEntries.h"
 #include "ReportCuts.h"
+#include "ReportHostCalls.h"
 #include "RunStages.h"
 #include "StageEntries.h"
 #include "StageOptions.h"
@@ -255,6 +256,7 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
       warnings.push_back(warning);
   run.details["warnings"] = std::move(warnings);
   run.details["cuts"] = reportCuts(*program.module);
+  reportHostCalls(*program.module, run.details);
   if (failed(package::toObjectForm(*program.module, codes, symbols)))
     return exitInternal;
   run.details["in_parts"] = kernelsInParts(*program.module);

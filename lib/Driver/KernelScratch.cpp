@@ -8,6 +8,10 @@
 
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Codegen/GPU/GpuSchedules.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/GpuCode.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
 
 #include <memory>
 
@@ -38,8 +42,11 @@ KernelScratch driver::kernelScratchFor(const ResolvedOptions &resolved) {
     };
   auto schedules = gpuSchedules(resolved);
   return [schedules, features = resolved.features](step::GroupOp group) {
-    if (group.getKind() == step::GroupKind::library)
-      return codegen::scratchBytesOf(group, features);
+    // A call on the host has its workspace there.
+    if (auto call =
+            group->getAttrOfType<mlir::DictionaryAttr>(exec::libraryAttrName))
+      return exec::isHostCall(call) ? 0
+                                    : codegen::scratchBytesOf(group, features);
     return codegen::launchShapeOf(codegen::KernelSource(group), *schedules)
         .scratchBytes;
   };

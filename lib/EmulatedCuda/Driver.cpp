@@ -152,6 +152,12 @@ void Driver::execute(const FillWork &work) {
   to->setWritten(work.to - to->begin, bytes, true);
 }
 
+void Driver::execute(const HostWork &work) {
+  inHostFunction = true;
+  work.function(work.data);
+  inHostFunction = false;
+}
+
 void Driver::execute(const std::shared_ptr<const LibraryWork> &work) {
   std::vector<void *> bytes;
   std::vector<Region *> regions;
@@ -261,6 +267,7 @@ const ErrorText errorTexts[] = {
                "an illegal instruction was encountered"),
     ERROR_TEXT(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
     ERROR_TEXT(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
+    ERROR_TEXT(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
     ERROR_TEXT(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
     ERROR_TEXT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                "operation not permitted when stream is capturing"),

@@ -52,6 +52,11 @@ struct FillWork {
   uint32_t value, elementBytes;
   uint64_t count;
 };
+/// A function of the process. What it reads and writes the driver is not told.
+struct HostWork {
+  CUhostFn function;
+  void *data;
+};
 
 /// Of a stream alone.
 struct GraphWork {
@@ -63,7 +68,7 @@ struct EventWork {
 
 /// What a stream or a node of a graph does; nothing for an empty node.
 using Work =
-    std::variant<std::monostate, KernelWork, CopyWork, FillWork,
+    std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork,
                  std::shared_ptr<const ProductWork>,
                  std::shared_ptr<const LibraryWork>, GraphWork, EventWork>;
 /// "kernel 'k'".
@@ -130,6 +135,8 @@ struct Driver {
     Footprints footprints;
   };
   std::vector<Done> done;
+  /// Whether the process's function runs that work asked for.
+  bool inHostFunction = false;
   /// Pairs of work of two streams that touch memory and may run at once.
   uint64_t overlaps = 0;
 
@@ -146,6 +153,7 @@ struct Driver {
   void execute(const KernelWork &work);
   void execute(const CopyWork &work);
   void execute(const FillWork &work);
+  void execute(const HostWork &work);
   void execute(const std::shared_ptr<const ProductWork> &work);
   void execute(const std::shared_ptr<const LibraryWork> &work);
   void execute(std::monostate) {}
@@ -184,6 +192,12 @@ struct Call {
   CUresult state() const {
     if (!driver.initialised)
       return CUDA_ERROR_NOT_INITIALIZED;
+    if (driver.inHostFunction) {
+      driver.setFault({CUDA_ERROR_NOT_PERMITTED,
+                       "a function of the host that work of the device waits "
+                       "for calls the driver"});
+      return CUDA_ERROR_NOT_PERMITTED;
+    }
     if (driver.fault && driver.reported)
       return driver.fault->code;
     return CUDA_SUCCESS;

@@ -30,6 +30,35 @@ struct CUgraphExec_st {
   std::vector<size_t> order;
 };
 
+namespace {
+
+/// The pinned memory that copies of a graph touch. Functions of the host in the
+/// graph are there for these bytes.
+std::set<Region *> pinnedMemoryOf(const CUgraphExec_st &graph,
+                                  DeviceMemory &memory) {
+  std::set<Region *> found;
+  for (const Node &node : graph.nodes)
+    if (auto *copy = std::get_if<CopyWork>(&node.work))
+      for (uint64_t address : {copy->from, copy->to})
+        if (Region *region = memory.find(address);
+            region && region->kind == Region::Host)
+          found.insert(region);
+  return found;
+}
+
+/// Takes a function of the host to read and write all of that memory.
+void markHostFunction(const std::set<Region *> &pinned) {
+  for (Region *region : pinned) {
+    if (!region->isWritten(0, region->bytes))
+      throw Fault{CUDA_ERROR_LAUNCH_FAILED,
+                  "uninitialised: a function of the host runs behind a copy of "
+                  "bytes that were never written"};
+    region->markFootprint(0, region->bytes, true, true);
+  }
+}
+
+} // namespace
+
 Footprints Driver::execute(const GraphWork &work) {
   const CUgraphExec_st &graph = *work.executable;
   const size_t count = graph.nodes.size();
@@ -39,6 +68,7 @@ Footprints Driver::execute(const GraphWork &work) {
     DeviceMemory &memory;
     ~Drop() { dropFootprints(memory); }
   } drop{*memory};
+  const std::set<Region *> pinned = pinnedMemoryOf(graph, *memory);
   std::vector<size_t> done;
   Footprints all;
   for (size_t index : graph.order) {
@@ -50,6 +80,8 @@ Footprints Driver::execute(const GraphWork &work) {
           before[index][i] = true;
     }
     noteFootprints(*memory);
+    if (std::holds_alternative<HostWork>(node.work))
+      markHostFunction(pinned);
     executeNode(node.work);
     footprints[index] = takeFootprints(*memory);
     if (streams.size() > 1) // otherwise nothing runs beside the graph
@@ -133,6 +165,16 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
                 what->WidthInBytes, what->dstMemoryType == CU_MEMORYTYPE_DEVICE,
                 what->srcMemoryType == CU_MEMORYTYPE_DEVICE};
   return addNode(node, graph, after, afterCount, work);
+}
+
+CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph,
+                            const CUgraphNode *after, size_t afterCount,
+                            const CUDA_HOST_NODE_PARAMS *what) {
+  BEGIN_CALL;
+  if (!what->fn)
+    return CUDA_ERROR_INVALID_VALUE;
+  return addNode(node, graph, after, afterCount,
+                 HostWork{what->fn, what->userData});
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph,

@@ -37,6 +37,7 @@ std::string tenon::emulated::nameOf(const Work &work) {
     return "kernel '" + kernel->function->function->name + "'";
   return std::holds_alternative<CopyWork>(work)         ? "copy"
          : std::holds_alternative<FillWork>(work)       ? "fill"
+         : std::holds_alternative<HostWork>(work)       ? "function of the host"
          : std::holds_alternative<GraphWork>(work)      ? "graph"
          : std::holds_alternative<EventWork>(work)      ? "event"
          : std::holds_alternative<std::monostate>(work) ? "empty node"
@@ -222,6 +223,12 @@ CUresult cuStreamSynchronize(CUstream stream) {
   else
     driver.finishAll();
   return told(driver);
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
+  BEGIN_CALL;
+  return function ? driver.enqueue(stream, HostWork{function, data})
+                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {

@@ -179,10 +179,10 @@ private:
     if (leavesToKernel(op, isa, whyNot)) {
     } else if (llvm::isa<stablehlo::DotGeneralOp>(op)) {
       candidate = chooseProduct(op, isa, whyNot);
-    } else if (gpu) {
-      whyNot = "cuBLASLt has matrix products alone";
     } else if (llvm::isa<stablehlo::CustomCallOp>(op)) {
       candidate = accept(describeCustomCall(op, whyNot), isa, whyNot);
+    } else if (gpu) {
+      whyNot = "cuBLASLt has matrix products alone";
     } else {
       candidate = accept(describeConvolution(op, whyNot), isa, whyNot);
     }

@@ -55,14 +55,12 @@ std::string fusion::whyLibrariesNotAskable(ModuleOp module, target::Isa isa) {
   return whyNot;
 }
 
-LogicalResult fusion::verifyNoLibraryIsNeeded(ModuleOp module, bool onGpus) {
+LogicalResult fusion::verifyNoLibraryIsNeeded(ModuleOp module) {
   bool isNeeded = false;
   module.walk([&](stablehlo::CustomCallOp call) {
     call.emitError() << "custom call @" << call.getCallTargetName()
-                     << " has no kernel, only a library "
-                     << (onGpus
-                             ? "of processors runs it; compile for --target=cpu"
-                             : "runs it; leave out --no-libraries");
+                     << " has no kernel, only a library runs it; leave out "
+                        "--no-libraries";
     isNeeded = true;
   });
   return failure(isNeeded);

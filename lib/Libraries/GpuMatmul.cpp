@@ -145,6 +145,7 @@ public:
   std::string_view name() const override { return "cuBLASLt"; }
   /// The one whose ABI is known; which minor one runs is up to the machine.
   std::string version() const override { return "13"; }
+  bool isOfGpus() const override { return true; }
   bool takes(const Description &description) const override {
     return std::holds_alternative<GpuMatmulDescription>(description);
   }

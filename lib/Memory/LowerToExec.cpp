@@ -16,6 +16,7 @@
 #include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/GpuCode.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/Exec/SameKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -23,6 +24,7 @@
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Libraries/Library.h"
 #include "tenon/Memory/BufferClasses.h"
 
 #include "mlir/IR/Matchers.h"
@@ -325,6 +327,13 @@ StringRef ProgramWriter::kernelFor(step::GroupOp group,
   return cast<func::FuncOp>(*known).getSymName();
 }
 
+/// Bytes that a call takes on the host of a GPU beside its arguments.
+static int64_t hostWorkspaceOf(DictionaryAttr description) {
+  std::string ignored;
+  auto call = exec::fromAttribute(description, ignored);
+  return call ? libraries::workspaceBytes(*call, /*isa=*/{}) : 0;
+}
+
 StringRef ProgramWriter::libraryFor(step::GroupOp group, bool addsInPlace) {
   auto description =
       group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
@@ -343,8 +352,13 @@ StringRef ProgramWriter::libraryFor(step::GroupOp group, bool addsInPlace) {
   builder.setInsertionPoint(program);
   std::string name = "library_" + std::to_string(libraries.size());
   auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
-  exec::LibraryOp::create(builder, group.getLoc(), name, description,
-                          uint64_t(bytes ? bytes.getInt() : 0));
+  auto library =
+      exec::LibraryOp::create(builder, group.getLoc(), name, description,
+                              uint64_t(bytes ? bytes.getInt() : 0));
+  if (device.deviceClass == "cuda" && exec::isHostCall(description)) {
+    library.setWorkspaceBytes(uint64_t(hostWorkspaceOf(description)));
+    library->setAttr(exec::onHostAttrName, builder.getUnitAttr());
+  }
   return libraries[key] = name;
 }
 

@@ -313,9 +313,10 @@ LogicalResult Packager::addLibrary(exec::LibraryOp op) {
            << op.getWorkspaceBytes()
            << " bytes of workspace, the library needs "
            << call->workspaceBytes();
-  addCallee(op.getSymName(),
-            libraries::store(*description, options.isa, op.getWorkspaceBytes()),
-            std::move(call));
+  format::Callee callee =
+      libraries::store(*description, options.isa, op.getWorkspaceBytes());
+  callee.onHost = op->hasAttr(exec::onHostAttrName);
+  addCallee(op.getSymName(), std::move(callee), std::move(call));
   return success();
 }
 
@@ -509,14 +510,15 @@ LogicalResult Packager::checkArguments(exec::InvokeOp op, uint32_t callee,
   if (!calls[callee])
     return success();
   const libraries::Call &call = *calls[callee];
-  bool hasWorkspace = package.index.callees[callee].workspaceBytes > 0;
-  int64_t expected =
-      call.argumentCount() - (call.workspaceBytes() > 0) + hasWorkspace;
+  const format::Callee &called = package.index.callees[callee];
+  const int64_t tensors = call.argumentCount() - (call.workspaceBytes() > 0);
+  int64_t expected = tensors + called.takesWorkspace();
   if (int64_t(slices.size()) != expected)
     return op.emitOpError("passes ")
            << slices.size() << " slices, '" << op.getCallee() << "' takes "
            << expected;
-  for (int64_t i = 0; i < call.argumentCount(); ++i)
+  const int64_t checked = called.onHost ? tensors : call.argumentCount();
+  for (int64_t i = 0; i < checked; ++i)
     if (slices[i].bytes < uint64_t(call.argumentBytes(i)))
       return op.emitOpError("passes ")
              << op.getSlices()[i].getType() << " as argument #" << i << ", "

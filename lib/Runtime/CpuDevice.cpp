@@ -6,6 +6,7 @@
 
 #include "CpuDevice.h"
 
+#include "LibraryCall.h"
 #include "ProgramBuilder.h"
 #include "SegmentMemory.h"
 
@@ -90,12 +91,9 @@ static std::unique_ptr<libraries::Call> makeCall(const format::Callee &callee,
             "; compile the step again with a --cpu it has"};
     return nullptr;
   }
-  auto call = libraries::Call::create(*description, *isa, message);
+  auto call = findCall(callee, *description, *isa, error);
   if (!call)
-    return refuse(error, Failure::machine,
-                  "the file calls " + callee.library + " for " +
-                      callee.description +
-                      ", which cannot run here: " + message);
+    return nullptr;
   if (uint64_t(call->workspaceBytes()) > callee.workspaceBytes) {
     error = {
         Failure::machine,

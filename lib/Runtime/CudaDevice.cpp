@@ -408,6 +408,8 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
   };
   size_t launch = 0;
   CudaLibraries libraries(context, options, communicator, index.ranks());
+  callees.hostCalls =
+      std::make_unique<CudaHostCalls>(context, index.subnormals);
   for (const format::Callee &callee : callees.described) {
     auto &collective = callees.collectives.emplace_back();
     if (callee.kind == format::CalleeKind::collective) {
@@ -426,8 +428,12 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
     }
     CudaCallees::Kernel &kernel = callees.kernels.emplace_back();
     CudaCallees::Call &call = callees.calls.emplace_back();
+    if (callee.kind == format::CalleeKind::library && callee.onHost)
+      call.onHost =
+          callees.hostCalls->add(callee, callees.calls.size() - 1, error);
     if (callee.kind == format::CalleeKind::library &&
-        !libraries.make(callee, call, error))
+        !(callee.onHost ? call.onHost != nullptr
+                        : libraries.make(callee, call, error)))
       return false;
     if (callee.kind != format::CalleeKind::kernel)
       continue;
@@ -438,7 +444,7 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
                      described.architecture);
   }
   choices = libraries.choices();
-  return true;
+  return callees.hostCalls->allocate(error);
 }
 
 std::unique_ptr<Capture> CudaDevice::beginCapture() {
@@ -446,5 +452,5 @@ std::unique_ptr<Capture> CudaDevice::beginCapture() {
 }
 
 std::unique_ptr<StepPipeline> CudaDevice::newPipeline(Error &error) {
-  return CudaPipeline::create(context, error);
+  return CudaPipeline::create(context, callees, error);
 }

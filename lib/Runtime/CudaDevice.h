@@ -3,7 +3,8 @@
 // Private to this folder. Its memory space is `device`, the GPU's own memory;
 // its one queue a CUDA graph (CudaStep.h) that is launched once a step; its
 // callees are kernels in PTX, which the driver compiles when a file is loaded,
-// calls of cuBLASLt (CudaLibraries.h), collectives of ranks that are processes
+// calls of cuBLASLt (CudaLibraries.h), library calls that the host runs
+// (CudaHostCalls.h), collectives of ranks that are processes
 // (CudaCollectives.h), and copies.
 //
 //===----------------------------------------------------------------------===//
@@ -13,6 +14,7 @@
 
 #include "CudaCollectives.h"
 #include "CudaDriverTable.h"
+#include "CudaHostCalls.h"
 #include "Device.h"
 
 #include "tenon/Libraries/Call.h"
@@ -69,14 +71,20 @@ struct CudaCallees {
   };
   /// Nothing for a callee that is no library call.
   struct Call {
-    std::unique_ptr<libraries::Call> planned; // what the file has to pass
+    std::unique_ptr<libraries::Call> planned;
     std::unique_ptr<libraries::GpuCall> ready;
+    CudaHostCall *onHost = nullptr; // in place of the two
+    /// What the file has to pass; null for no library call.
+    const libraries::Call *what() const {
+      return onHost ? &onHost->call() : planned.get();
+    }
   };
   std::vector<format::Callee> described;
   std::vector<Kernel> kernels;
   std::vector<Call> calls;
   std::vector<Collective> collectives;
   std::unique_ptr<CudaCollectives> exchange; // null for one rank
+  std::unique_ptr<CudaHostCalls> hostCalls;
 };
 
 class CudaDevice final : public Device {

@@ -55,10 +55,12 @@ namespace tenon::runtime {
   FUNCTION(cuEventSynchronize)                                                 \
   FUNCTION(cuEventElapsedTime)                                                 \
   FUNCTION(cuLaunchKernel)                                                     \
+  FUNCTION(cuLaunchHostFunc)                                                   \
   FUNCTION(cuGraphCreate)                                                      \
   FUNCTION(cuGraphDestroy)                                                     \
   FUNCTION(cuGraphAddKernelNode_v2)                                            \
   FUNCTION(cuGraphAddMemcpyNode)                                               \
+  FUNCTION(cuGraphAddHostNode)                                                 \
   FUNCTION(cuGraphAddChildGraphNode)                                           \
   FUNCTION(cuGraphInstantiateWithFlags)                                        \
   FUNCTION(cuGraphExecDestroy)                                                 \

@@ -21,8 +21,10 @@ static constexpr uint64_t fewBytes = 4096;
 static constexpr unsigned withoutTime = 2; // CU_EVENT_DISABLE_TIMING
 
 std::unique_ptr<CudaPipeline>
-CudaPipeline::create(std::shared_ptr<CudaContext> context, Error &error) {
-  std::unique_ptr<CudaPipeline> pipeline(new CudaPipeline(std::move(context)));
+CudaPipeline::create(std::shared_ptr<CudaContext> context,
+                     const CudaCallees &callees, Error &error) {
+  std::unique_ptr<CudaPipeline> pipeline(
+      new CudaPipeline(std::move(context), callees));
   const CudaContext &gpu = *pipeline->context;
   CUresult made = gpu.enter();
   if (made == CUDA_SUCCESS)
@@ -171,6 +173,12 @@ bool CudaPipeline::fail(CUresult result, RunOutcome &outcome) const {
   return false;
 }
 
+/// The step behind may have begun when the process looks.
+void CudaPipeline::Mark::make(void *data) {
+  auto &mark = *static_cast<Mark *>(data);
+  mark.haveRefused = mark.calls->haveRefused();
+}
+
 bool CudaPipeline::start(CapturedStep &step, RunOutcome &outcome) {
   CUresult done = context->enter();
   for (Input &input : inputs)
@@ -178,8 +186,14 @@ bool CudaPipeline::start(CapturedStep &step, RunOutcome &outcome) {
       done = take(input);
   if (done != CUDA_SUCCESS)
     return fail(done, outcome);
-  if (!static_cast<CudaStep &>(step).start(outcome))
+  latest = &static_cast<CudaStep &>(step);
+  if (!latest->start(outcome))
     return false;
+  if (!callees.hostCalls->isEmpty()) {
+    Mark &mark = marks[size_t(started) % slots];
+    mark = {.calls = callees.hostCalls.get()};
+    done = context->driver.cuLaunchHostFunc(context->stream, Mark::make, &mark);
+  }
   for (const Place &output : outputs)
     if (done == CUDA_SUCCESS)
       done = keep(output);
@@ -199,6 +213,12 @@ bool CudaPipeline::finish(RunOutcome &outcome) {
   if (done != CUDA_SUCCESS) {
     finished = started;
     return fail(done, outcome);
+  }
+  if (marks[size_t(finished) % slots].haveRefused) {
+    finished = started;
+    done = context->driver.cuStreamSynchronize(context->stream);
+    latest->tellFailure(done, outcome);
+    return false;
   }
   ++finished;
   outcome.wholeSteps = 1;

@@ -31,11 +31,15 @@
 
 namespace tenon::runtime {
 
+class CudaStep;
+
 class CudaPipeline final : public StepPipeline {
 public:
-  /// Null with `error` filled in if the driver gives no stream.
+  /// Null with `error` filled in if the driver gives no stream. The callees
+  /// outlive it.
   static std::unique_ptr<CudaPipeline>
-  create(std::shared_ptr<CudaContext> context, Error &error);
+  create(std::shared_ptr<CudaContext> context, const CudaCallees &callees,
+         Error &error);
   ~CudaPipeline() override;
 
   bool give(void *to, std::span<const std::byte> value, Error &error) override;
@@ -61,8 +65,15 @@ private:
     bool isGiven = false;                      // for the step that starts next
   };
 
-  explicit CudaPipeline(std::shared_ptr<CudaContext> context)
-      : context(std::move(context)) {}
+  /// What is there behind a step whose library calls the host runs.
+  struct Mark {
+    const CudaHostCalls *calls = nullptr;
+    bool haveRefused = false;
+    static void make(void *mark);
+  };
+
+  CudaPipeline(std::shared_ptr<CudaContext> context, const CudaCallees &callees)
+      : context(std::move(context)), callees(callees) {}
   CUresult allocate(Place &place);
   void release(Place &place);
   CUresult makeInput(Input &input);
@@ -72,6 +83,9 @@ private:
   bool fail(CUresult result, RunOutcome &outcome) const;
 
   std::shared_ptr<CudaContext> context;
+  const CudaCallees &callees;
+  CudaStep *latest = nullptr; // that was started
+  std::array<Mark, slots> marks;
   CUstream copies = nullptr;
   std::deque<Input> inputs;
   std::deque<Place> outputs;

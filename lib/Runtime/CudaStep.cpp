@@ -8,6 +8,7 @@
 
 #include "ProfilerRanges.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -48,7 +49,7 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
     for (;; node.callee = uint32_t(callees.described[node.callee].followedBy)) {
       openGraph().order.push_back(step->nodes.size());
       step->nodes.push_back(node);
-      size.add();
+      size.add(callee.onHost ? target::nodesOfHostCall(int64_t(count)) : 1);
       if (callees.described[node.callee].followedBy < 0)
         break;
     }
@@ -59,7 +60,7 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   for (int64_t argument : callee.reads)
     if (argument >= 0 && size_t(argument) < count)
       step->written[first + size_t(argument)] = false;
-  if (const auto &call = callees.calls[invoke.callee].planned)
+  if (const libraries::Call *call = callees.calls[invoke.callee].what())
     for (int64_t i = 0; i < call->operandCount(); ++i)
       step->written[first + size_t(i)] = false;
   return true;
@@ -67,13 +68,13 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
 
 /// Whether a library call is passed what it works on.
 bool CudaCapture::checkCall(const format::Instruction &invoke, Error &error) {
-  const auto &call = callees.calls[invoke.callee].planned;
+  const libraries::Call *call = callees.calls[invoke.callee].what();
   if (!call)
     return true;
   auto damaged = [&](const std::string &why) {
     return refuse(error, Failure::file, "the file is damaged: " + why);
   };
-  const bool hasWorkspace = callees.described[invoke.callee].workspaceBytes > 0;
+  const bool hasWorkspace = callees.described[invoke.callee].takesWorkspace();
   const int64_t arguments =
       call->argumentCount() - (call->workspaceBytes() > 0);
   if (int64_t(invoke.operands.size()) != arguments + hasWorkspace)
@@ -261,11 +262,75 @@ CUresult CudaStep::captureCall(const Node &node, CUgraph &graph) {
   return result == CUDA_SUCCESS ? ended : result;
 }
 
+CUresult CudaStep::addCopy(CUgraph into, const CUDA_MEMCPY3D &what,
+                           CUgraphNode &last) {
+  CUgraphNode added = nullptr;
+  CUresult result = context->driver.cuGraphAddMemcpyNode(
+      &added, into, last ? &last : nullptr, last ? 1 : 0, &what,
+      context->handle());
+  if (added)
+    last = added;
+  return result;
+}
+
+CUresult CudaStep::addHostCall(CUgraph into, const Node &node,
+                               CUgraphNode &last) {
+  CudaHostCall &call = *callees.calls[node.callee].onHost;
+  CUresult result = CUDA_SUCCESS;
+  size_t slot = node.firstSlot;
+  auto add = [&](std::span<const CudaHostCall::Argument> arguments,
+                 CUmemorytype from, CUmemorytype to) {
+    for (const CudaHostCall::Argument &argument : arguments) {
+      CUDA_MEMCPY3D what{};
+      what.srcMemoryType = from;
+      what.dstMemoryType = to;
+      what.srcHost = what.dstHost = argument.staged;
+      what.srcDevice = what.dstDevice = pointers[slot++];
+      what.WidthInBytes = argument.bytes;
+      what.Height = what.Depth = 1;
+      if (result == CUDA_SUCCESS && argument.bytes > 0)
+        result = addCopy(into, what, last);
+    }
+  };
+  add(call.operands(), CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST);
+  const CUDA_HOST_NODE_PARAMS function{CudaHostCall::run, &call};
+  CUgraphNode added = nullptr;
+  if (result == CUDA_SUCCESS)
+    result = context->driver.cuGraphAddHostNode(
+        &added, into, last ? &last : nullptr, last ? 1 : 0, &function);
+  if (added)
+    last = added;
+  add(call.results(), CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE);
+  return result;
+}
+
+CUresult CudaStep::startHostCall(const Node &node) {
+  const CudaDriverTable &driver = context->driver;
+  CudaHostCall &call = *callees.calls[node.callee].onHost;
+  CUresult result = CUDA_SUCCESS;
+  size_t slot = node.firstSlot;
+  for (const CudaHostCall::Argument &argument : call.operands())
+    if (CUdeviceptr place = pointers[slot++];
+        result == CUDA_SUCCESS && argument.bytes > 0)
+      result = driver.cuMemcpyDtoHAsync_v2(argument.staged, place,
+                                           argument.bytes, context->stream);
+  if (result == CUDA_SUCCESS)
+    result = driver.cuLaunchHostFunc(context->stream, CudaHostCall::run, &call);
+  for (const CudaHostCall::Argument &argument : call.results())
+    if (CUdeviceptr place = pointers[slot++];
+        result == CUDA_SUCCESS && argument.bytes > 0)
+      result = driver.cuMemcpyHtoDAsync_v2(place, argument.staged,
+                                           argument.bytes, context->stream);
+  return result;
+}
+
 CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
   const CUgraphNode *after = last ? &last : nullptr;
   CUgraphNode added = nullptr;
   CUresult result = CUDA_SUCCESS;
   const CudaCallees::Kernel &kernel = callees.kernels[node.callee];
+  if (callees.calls[node.callee].onHost)
+    return addHostCall(into, node, last);
   if (kernel.function) {
     std::vector<void *> parameters = parametersOf(node);
     CUDA_KERNEL_NODE_PARAMS what{};
@@ -291,8 +356,7 @@ CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
     what.dstDevice = pointers[node.firstSlot + 1];
     what.WidthInBytes = node.bytes;
     what.Height = what.Depth = 1;
-    result = context->driver.cuGraphAddMemcpyNode(
-        &added, into, after, after ? 1 : 0, &what, context->handle());
+    return addCopy(into, what, last);
   }
   if (added)
     last = added;
@@ -343,6 +407,8 @@ CUresult CudaStep::start(const Node &node) {
   const CudaCallees::Kernel &kernel = callees.kernels[node.callee];
   if (isCall(node))
     return enqueueCall(node, context->stream);
+  if (callees.calls[node.callee].onHost)
+    return startHostCall(node);
   if (!kernel.function)
     return node.bytes == 0
                ? CUDA_SUCCESS
@@ -400,8 +466,12 @@ CUresult CudaStep::readBack(size_t slot, void *to) {
   const CudaDriverTable &driver = context->driver;
   CUresult result = driver.cuMemcpyDtoHAsync_v2(
       to, pointers[slot], places[slot].bytes, context->stream);
-  return result == CUDA_SUCCESS ? driver.cuStreamSynchronize(context->stream)
-                                : result;
+  if (result == CUDA_SUCCESS)
+    result = driver.cuStreamSynchronize(context->stream);
+  // A loop might not end by what a refused call did not write.
+  return result == CUDA_SUCCESS && callees.hostCalls->haveRefused()
+             ? CUDA_ERROR_LAUNCH_FAILED
+             : result;
 }
 
 CUresult CudaStep::walkLoop(Part &loop, OperationObserver *observer) {
@@ -450,22 +520,32 @@ CUresult CudaStep::walk(Sequence &parts, OperationObserver *observer) {
   return result;
 }
 
-std::string CudaStep::textOf(CUresult result) const {
-  return saidByLibrary.empty()
-             ? context->name + " reports: " + context->driver.textOf(result)
-             : saidByLibrary;
+void CudaStep::tellFailure(CUresult result, RunOutcome &outcome) {
+  if (auto refused = callees.hostCalls->takeRefused()) {
+    outcome.failedOperation =
+        size_t(std::ranges::find(nodes, refused->callee, &Node::callee) -
+               nodes.begin());
+    outcome.whatFailed = refused->said;
+  } else {
+    outcome.whatFailed =
+        saidByLibrary.empty()
+            ? context->name + " reports: " + context->driver.textOf(result)
+            : saidByLibrary;
+  }
 }
 
 bool CudaStep::start(RunOutcome &outcome) {
   CUresult result = walk(program, nullptr);
   if (result != CUDA_SUCCESS)
-    outcome.whatFailed = textOf(result);
+    tellFailure(result, outcome);
   return result == CUDA_SUCCESS;
 }
 
 /// An exchange that was aborted ends like any other.
 CUresult CudaStep::finish() {
   CUresult result = context->driver.cuStreamSynchronize(context->stream);
+  if (result == CUDA_SUCCESS && callees.hostCalls->haveRefused())
+    return CUDA_ERROR_LAUNCH_FAILED;
   if (!callees.exchange)
     return result;
   saidByLibrary = callees.exchange->whyEnded();
@@ -484,6 +564,6 @@ RunOutcome CudaStep::run(int64_t steps, unsigned, OperationObserver *observer) {
     outcome.wholeSteps += result == CUDA_SUCCESS;
   }
   if (result != CUDA_SUCCESS)
-    outcome.whatFailed = textOf(result);
+    tellFailure(result, outcome);
   return outcome;
 }

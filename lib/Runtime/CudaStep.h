@@ -56,6 +56,7 @@ public:
 
 private:
   friend class CudaCapture;
+  friend class CudaPipeline;
 
   struct Node {
     uint32_t callee = 0;
@@ -88,11 +89,16 @@ private:
   /// Waits for all that was started, then copies what is at the slot.
   CUresult readBack(size_t slot, void *to);
   CUresult start(const Node &node);
-  /// What has failed, in the library's or the driver's words.
-  std::string textOf(CUresult result) const;
+  /// Fills in what has failed, in the library's or the driver's words. Nothing
+  /// is under way that the host could refuse.
+  void tellFailure(CUresult result, RunOutcome &outcome);
   CUresult makeReady(Sequence &parts);
   CUresult makeGraph(Part &part);
   CUresult addTo(CUgraph graph, const Node &node, CUgraphNode &last);
+  CUresult addCopy(CUgraph graph, const CUDA_MEMCPY3D &what, CUgraphNode &last);
+  /// The copies and the function of a call on the host.
+  CUresult addHostCall(CUgraph graph, const Node &node, CUgraphNode &last);
+  CUresult startHostCall(const Node &node);
   /// Whether it is what a library does: a call or a collective.
   bool isCall(const Node &node) const {
     return callees.calls[node.callee].ready || callees.collectives[node.callee];
@@ -100,7 +106,8 @@ private:
   /// The graph of what a library does.
   CUresult captureCall(const Node &node, CUgraph &graph);
   CUresult enqueueCall(const Node &node, CUstream stream);
-  /// Waits for all that was started. What ranks exchanged is right then.
+  /// Waits for all that was started. What ranks exchanged, and what the host
+  /// computed, is right then.
   CUresult finish();
   /// The addresses of what a kernel is given, as CUDA takes them.
   std::vector<void *> parametersOf(const Node &node);

@@ -12,6 +12,7 @@
 #include "tenon/Format/Mesh.h"
 #include "tenon/Format/Parts.h"
 #include "tenon/Format/Reader.h"
+#include "tenon/Libraries/HostCalls.h"
 #include "tenon/Libraries/Stored.h"
 #include "tenon/Runtime/Settings.h"
 #include "tenon/Support/ExitCode.h"
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -112,6 +114,41 @@ void printExchange(const format::Index &index,
     std::printf("%lld of them are combined by %s, in an order of its own\n",
                 static_cast<long long>(exchange.combined),
                 exchange.library.c_str());
+}
+
+/// The arguments of an invocation of each callee that is invoked.
+void findArguments(const format::Block &program,
+                   std::map<uint32_t, std::vector<uint64_t>> &found) {
+  for (const format::Instruction &instruction : program.instructions) {
+    for (const format::Block &inner : instruction.blocks)
+      findArguments(inner, found);
+    if (instruction.kind != format::InstructionKind::invoke)
+      continue;
+    auto [arguments, isNew] = found.try_emplace(instruction.callee);
+    for (const format::Slice &operand : instruction.operands)
+      if (isNew)
+        arguments->second.push_back(operand.bytes);
+  }
+}
+
+/// What the host of a GPU computes, and what that takes there.
+void printHostCalls(const format::Index &index) {
+  std::map<uint32_t, std::vector<uint64_t>> arguments;
+  for (const format::EntryPoint &entry : index.entryPoints)
+    findArguments(entry.program, arguments);
+  std::string calls;
+  uint64_t most = 0;
+  for (auto &[number, bytes] : arguments) {
+    const format::Callee &callee = index.callees[number];
+    if (!callee.onHost)
+      continue;
+    calls += "  " + callee.library + ": " + callee.description + "\n";
+    most = std::max(most, libraries::pinnedBytes(bytes, callee.workspaceBytes));
+  }
+  if (!calls.empty())
+    std::printf("\nthe host runs these calls, in %llu bytes of its memory that "
+                "are pinned:\n%s",
+                static_cast<unsigned long long>(most), calls.c_str());
 }
 
 /// What a run may set, with how to do so.
@@ -286,6 +323,7 @@ int inspectFile(const std::string &path, const CodeView &view) {
     if (!index.mesh.empty())
       printExchange(index, entry);
   }
+  printHostCalls(index);
   std::printf("\n%8s %8s %-16s %-20s %s\n", "argument", "result", "role",
               "type", "name");
   auto position = [](int64_t i) { return i < 0 ? "" : std::to_string(i); };

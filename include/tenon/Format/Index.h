@@ -265,7 +265,7 @@ struct Callee {
   std::string description; // what it computes, for people
   /// Arguments it does not write, by number; it may write all others. Of a
   /// library call the arguments are the operands, the bias if the epilogue has
-  /// one, the results, and the workspace if the call needs one.
+  /// one, the results, and the workspace if the call needs one and takes it.
   std::vector<int64_t> reads;
   bool fallback = false; // a kernel without fast code, only obvious loops
   // Of a library call, see Libraries/Stored.h; of a collective the last two.
@@ -277,7 +277,13 @@ struct Callee {
   /// Of a kernel for GPUs: the callee, a kernel behind this one, that is
   /// launched after it with the same operands. -1 for none.
   int32_t followedBy = -1;
+  /// A library call of a file for GPUs that runs on the host: what it reads is
+  /// copied there, and what it writes back. Its workspace is memory of the host
+  /// and no argument.
+  bool onHost = false;
 
+  /// Whether its last argument is its workspace.
+  bool takesWorkspace() const { return workspaceBytes > 0 && !onHost; }
   bool operator==(const Callee &) const = default;
 };
 

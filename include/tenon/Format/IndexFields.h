@@ -55,10 +55,9 @@ inline constexpr auto fieldsOf<format::Attribute> =
     TENON_FIELDS(format::Attribute, name, text, numbers);
 
 template <>
-inline constexpr auto fieldsOf<format::Callee> =
-    TENON_FIELDS(format::Callee, kind, name, description, reads, fallback,
-                 library, libraryVersion, isa, workspaceBytes, attributes,
-                 followedBy);
+inline constexpr auto fieldsOf<format::Callee> = TENON_FIELDS(
+    format::Callee, kind, name, description, reads, fallback, library,
+    libraryVersion, isa, workspaceBytes, attributes, followedBy, onHost);
 
 template <>
 inline constexpr auto fieldsOf<format::Block> =

@@ -118,8 +118,8 @@ struct FusionOptions {
 /// this process what they do on `isa`, otherwise why not.
 std::string whyLibrariesNotAskable(mlir::ModuleOp module, target::Isa isa);
 
-/// Reports the operations of `module` that only a library of processors runs.
-mlir::LogicalResult verifyNoLibraryIsNeeded(mlir::ModuleOp module, bool onGpus);
+/// Reports the operations of `module` that only a library runs.
+mlir::LogicalResult verifyNoLibraryIsNeeded(mlir::ModuleOp module);
 
 /// The instruction set that a pass's option `cpu` names. Reports an unknown one
 /// and none.

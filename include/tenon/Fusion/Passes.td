@@ -674,7 +674,7 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
     the library does not run stays for the generic template, and with `choose`
     so do small products of f32 that generated code is predicted to compute in
     less time; a remark says why.
-    On GPUs calls are of matrix products alone.
+    On GPUs calls are of matrix products, and of LAPACK, which the host runs.
 
     ```mlir
     // options: cpu=x86-64-v3

@@ -30,6 +30,7 @@ using CUevent = struct CUevent_st *;
 using CUgraph = struct CUgraph_st *;
 using CUgraphNode = struct CUgraphNode_st *;
 using CUgraphExec = struct CUgraphExec_st *;
+using CUhostFn = void (*)(void *data); // must not call the driver
 
 enum CUresult : int {
   CUDA_SUCCESS = 0,
@@ -54,6 +55,7 @@ enum CUresult : int {
   CUDA_ERROR_ILLEGAL_INSTRUCTION = 715,
   CUDA_ERROR_MISALIGNED_ADDRESS = 716,
   CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_NOT_PERMITTED = 800,
   CUDA_ERROR_NOT_SUPPORTED = 801,
   CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
 };
@@ -158,6 +160,11 @@ struct CUDA_MEMCPY_NODE_PARAMS {
   CUDA_MEMCPY3D copyParams;
 };
 
+struct CUDA_HOST_NODE_PARAMS {
+  CUhostFn fn;
+  void *userData;
+};
+
 struct CUDA_MEMSET_NODE_PARAMS {
   CUdeviceptr dst;
   size_t pitch;
@@ -190,6 +197,7 @@ struct CUgraphNodeParams {
 
 static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 72);
 static_assert(sizeof(CUDA_MEMCPY3D) == 200);
+static_assert(sizeof(CUDA_HOST_NODE_PARAMS) == 16);
 static_assert(sizeof(CUDA_MEMSET_NODE_PARAMS) == 40);
 static_assert(sizeof(CUgraphNodeParams) == 256);
 static_assert(sizeof(CUgraphEdgeData) == 8);
@@ -273,6 +281,7 @@ static_assert(sizeof(CUgraphEdgeData) == 8);
             unsigned gridZ, unsigned blockX, unsigned blockY, unsigned blockZ, \
             unsigned sharedBytes, CUstream stream, void **parameters,          \
             void **extra))                                                     \
+  FUNCTION(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data)) \
   FUNCTION(cuGraphCreate, (CUgraph * graph, unsigned flags))                   \
   FUNCTION(cuGraphDestroy, (CUgraph graph))                                    \
   FUNCTION(cuGraphAddKernelNode_v2,                                            \
@@ -281,6 +290,9 @@ static_assert(sizeof(CUgraphEdgeData) == 8);
   FUNCTION(cuGraphAddMemcpyNode,                                               \
            (CUgraphNode * node, CUgraph graph, const CUgraphNode *after,       \
             size_t afterCount, const CUDA_MEMCPY3D *what, CUcontext context))  \
+  FUNCTION(cuGraphAddHostNode,                                                 \
+           (CUgraphNode * node, CUgraph graph, const CUgraphNode *after,       \
+            size_t afterCount, const CUDA_HOST_NODE_PARAMS *what))             \
   FUNCTION(cuGraphAddMemsetNode,                                               \
            (CUgraphNode * node, CUgraph graph, const CUgraphNode *after,       \
             size_t afterCount, const CUDA_MEMSET_NODE_PARAMS *what,            \

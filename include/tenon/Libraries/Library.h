@@ -29,6 +29,10 @@ public:
   /// Whether it runs descriptions of this kind.
   virtual bool takes(const Description &description) const = 0;
 
+  /// Whether its calls are work of a GPU. All others are a processor's, in
+  /// steps for GPUs that of the host.
+  virtual bool isOfGpus() const { return false; }
+
   /// Empty if it can be asked in this process what it does on `isa`, otherwise
   /// why not.
   virtual std::string whyNotAskable(Isa) const { return ""; }

@@ -20,6 +20,9 @@ namespace tenon::target {
 /// picks those of its run, which takes registers and the compiler's time.
 inline constexpr unsigned mostJointAddresses = 480;
 
+/// The copies of a library call's arguments to the host and back, and the call.
+constexpr int64_t nodesOfHostCall(int64_t arguments) { return arguments + 1; }
+
 /// The nodes of a step's graphs, counted in the order of the program.
 class GraphNodes {
 public:
@@ -28,7 +31,7 @@ public:
   /// little beside the rounds.
   static constexpr int64_t most = 4096;
 
-  void add() { ++count; }
+  void add(int64_t nodes = 1) { count += nodes; }
   /// Whether a loop is repeated, and then counts its rounds. Its body is one
   /// graph of `inBody` nodes that have been counted once.
   bool repeats(int64_t inBody, int64_t trips) {

@@ -10,6 +10,8 @@
 
 #include "tenon/Dialect/Step/AttributeShape.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Libraries/Library.h"
+#include "tenon/Target/GraphNodes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -98,6 +100,7 @@ constexpr step::AttributeShape shapes[] = {
     {followedByAttrName,
      [](Attribute attribute) { return isa<FlatSymbolRefAttr>(attribute); },
      "a symbol"},
+    {onHostAttrName, step::isUnit, "no value"},
     {jointAttrName, isJoint,
      "{invocations, launch}, an i64 of at least 2 and a symbol"},
 };
@@ -167,9 +170,17 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
+bool exec::isHostCall(DictionaryAttr description) {
+  std::string ignored;
+  auto call = fromAttribute(description, ignored);
+  return call && !libraries::libraryOf(*call).isOfGpus();
+}
+
 int64_t exec::launchesOf(InvokeOp invoke, const SymbolTable &symbols) {
   int64_t launches = 1;
   Operation *callee = symbols.lookup(invoke.getCallee());
+  if (callee && callee->hasAttr(onHostAttrName))
+    return target::nodesOfHostCall(int64_t(invoke.getSlices().size()));
   while (callee) {
     auto next = callee->getAttrOfType<FlatSymbolRefAttr>(followedByAttrName);
     if (!next)

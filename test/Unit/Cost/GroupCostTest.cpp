@@ -207,6 +207,25 @@ TEST_F(GroupCosts, GpusMultiplyNarrowTypesOnTensorCores) {
                    large / (0.25 * 800e9) + launch);
 }
 
+TEST_F(GroupCosts, AGpuWaitsForWhatItsHostComputes) {
+  target::Target gpu = machine();
+  gpu.gpu = true;
+  gpu.hostLink = 64e9;
+  const std::string text = R"(
+    func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {
+      %0:3 = step.group library(%a) attributes {exec.library = {batch = 1 : i64, call = "lapack", columns = 256 : i64, diagonal = " ", mode = "V", pieces = 1 : i64, reflectors = 0 : i64, routine = "syevd", rows = 256 : i64, side = " ", transpose = " ", triangle = "L", type = "f32"}} : (tensor<256x256xf32>) -> (tensor<256x256xf32>, tensor<256xf32>, tensor<i32>) {
+      ^bb0(%b: tensor<256x256xf32>):
+        %1:3 = stablehlo.custom_call @lapack_ssyevd_ffi(%b) {api_version = 4 : i32, mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<256x256xf32>) -> (tensor<256x256xf32>, tensor<256xf32>, tensor<i32>)
+        step.yield %1#0, %1#1, %1#2 : tensor<256x256xf32>, tensor<256xf32>, tensor<i32>
+      }
+      return %0#0 : tensor<256x256xf32>
+    })";
+  const double alone = predictStep(parse(text), machine()).total.seconds;
+  const double copied = 2 * 4 * 256 * 256 + 4 * 256 + 4;
+  EXPECT_NEAR(predictStep(parse(text), gpu).total.seconds - alone,
+              copied / 64e9 + 5 * launch + 9 * 256. * 256 * 256 / 3e9, 1e-9);
+}
+
 TEST_F(GroupCosts, AnEmbeddingReadsTheRowsItLooksUp) {
   StepCost step = predictStep(parse(R"(
     func.func @main(%table: tensor<50000x64xf32>, %i: tensor<i32>) -> tensor<1x64xf32> {

@@ -129,4 +129,122 @@ INSTANTIATE_TEST_SUITE_P(Pairs, GraphRace,
                                           testing::Values(0, 1, 2, 7, 64),
                                           testing::Bool()));
 
+/// A function of the host that adds one to each byte of pinned memory, between
+/// copies from the GPU and back.
+class HostNodes : public GraphTest {
+protected:
+  static constexpr unsigned count = 64;
+  struct Pinned {
+    uint8_t *bytes = nullptr;
+    CUresult fromCallback = CUDA_SUCCESS;
+  } pinned;
+
+  void SetUp() override {
+    GraphTest::SetUp();
+    void *memory = nullptr;
+    ASSERT_EQ(cuMemHostAlloc(&memory, count, 0), CUDA_SUCCESS);
+    pinned.bytes = static_cast<uint8_t *>(memory);
+  }
+  void TearDown() override {
+    cuMemFreeHost(pinned.bytes);
+    GraphTest::TearDown();
+  }
+
+  static void addOne(void *data) {
+    for (unsigned i = 0; i < count; ++i)
+      ++static_cast<Pinned *>(data)->bytes[i];
+  }
+  static void callTheDriver(void *data) {
+    int devices = 0;
+    static_cast<Pinned *>(data)->fromCallback = cuDeviceGetCount(&devices);
+  }
+  CUgraphNode hostNode(CUhostFn function, std::vector<CUgraphNode> after) {
+    CUDA_HOST_NODE_PARAMS what{function, &pinned};
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(
+        cuGraphAddHostNode(&node, graph, after.data(), after.size(), &what),
+        CUDA_SUCCESS);
+    return node;
+  }
+  CUgraphNode copyToHost(CUdeviceptr from, std::vector<CUgraphNode> after) {
+    return copy(CU_MEMORYTYPE_DEVICE, from, CU_MEMORYTYPE_HOST, 0, after);
+  }
+  CUgraphNode copyBack(CUdeviceptr to, std::vector<CUgraphNode> after) {
+    return copy(CU_MEMORYTYPE_HOST, 0, CU_MEMORYTYPE_DEVICE, to, after);
+  }
+
+private:
+  CUgraphNode copy(CUmemorytype from, CUdeviceptr source, CUmemorytype to,
+                   CUdeviceptr target, const std::vector<CUgraphNode> &after) {
+    CUDA_MEMCPY3D what{};
+    what.srcMemoryType = from;
+    what.dstMemoryType = to;
+    what.srcHost = what.dstHost = pinned.bytes;
+    what.srcDevice = source;
+    what.dstDevice = target;
+    what.WidthInBytes = count;
+    what.Height = what.Depth = 1;
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(cuGraphAddMemcpyNode(&node, graph, after.data(), after.size(),
+                                   &what, nullptr),
+              CUDA_SUCCESS);
+    return node;
+  }
+};
+
+TEST_F(HostNodes, RunBetweenCopies) {
+  CUgraphNode there = copyToHost(other, {});
+  copyBack(buffer, {hostNode(addOne, {there})});
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(device.download<uint8_t>(buffer, count),
+            std::vector<uint8_t>(count, 10));
+}
+
+TEST_F(HostNodes, RaceWithCopiesThatNoPathOrders) {
+  CUgraphNode there = copyToHost(other, {});
+  hostNode(addOne, {there});
+  copyBack(buffer, {there});
+  const std::string error = run();
+  EXPECT_NE(error.find("race between nodes of a graph"), std::string::npos);
+  EXPECT_NE(error.find("function of the host"), std::string::npos) << error;
+}
+
+TEST_F(HostNodes, RaceWithEachOther) {
+  CUgraphNode there = copyToHost(other, {});
+  hostNode(addOne, {there});
+  hostNode(addOne, {there});
+  EXPECT_NE(run().find("function of the host and function of the host touch"),
+            std::string::npos);
+}
+
+TEST_F(HostNodes, AreGivenWhatWasWritten) {
+  CUgraphNode there = copyToHost(device.allocate(count), {});
+  hostNode(addOne, {there});
+  EXPECT_NE(run().find("uninitialised: a function of the host"),
+            std::string::npos);
+}
+
+TEST_F(HostNodes, DoNotCallTheDriver) {
+  hostNode(callTheDriver, {});
+  EXPECT_NE(run().find("calls the driver"), std::string::npos);
+  EXPECT_EQ(pinned.fromCallback, CUDA_ERROR_NOT_PERMITTED);
+}
+
+TEST_F(HostNodes, RunInStreamsAsWell) {
+  CUstream stream = nullptr;
+  ASSERT_EQ(cuStreamCreate(&stream, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyDtoHAsync_v2(pinned.bytes, other, count, stream),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cuLaunchHostFunc(stream, addOne, &pinned), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyHtoDAsync_v2(buffer, pinned.bytes, count, stream),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_EQ(device.download<uint8_t>(buffer, count),
+            std::vector<uint8_t>(count, 10));
+  EXPECT_EQ(cuLaunchHostFunc(stream, nullptr, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  cuStreamDestroy_v2(stream);
+}
+
 } // namespace

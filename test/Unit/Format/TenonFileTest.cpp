@@ -77,6 +77,7 @@ Index fullIndex() {
   library.libraryVersion = "3.11.0";
   library.isa = "avx512";
   library.workspaceBytes = 640;
+  library.onHost = true;
   library.attributes = {{"type", "complex<f32>", {}}, {"rows", "", {5, -7}}};
   index.callees = {{CalleeKind::kernel, "k0", "first"},
                    {CalleeKind::kernel, "k1", "", {0, 2}, true},

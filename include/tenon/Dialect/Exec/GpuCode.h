@@ -10,6 +10,7 @@
 #ifndef TENON_DIALECT_EXEC_GPUCODE_H
 #define TENON_DIALECT_EXEC_GPUCODE_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -35,9 +36,18 @@ inline constexpr llvm::StringLiteral followedByAttrName = "exec.followed_by";
 /// from this one on, given the slices of all of them in order.
 inline constexpr llvm::StringLiteral jointAttrName = "exec.joint";
 
+/// Attribute of a library call in a program for GPUs, unit: the host runs it,
+/// between copies of its arguments. Its workspace is memory of the host and no
+/// argument.
+inline constexpr llvm::StringLiteral onHostAttrName = "exec.on_host";
+/// Whether it is the host that runs a call with this description in a program
+/// for GPUs.
+bool isHostCall(mlir::DictionaryAttr description);
+
 class InvokeOp;
-/// How many kernels an invocation launches, one after the other. `symbols` are
-/// the module's.
+/// How many nodes of a graph an invocation is, one after the other: kernels, or
+/// the copies and the call of a library on the host. `symbols` are the
+/// module's.
 int64_t launchesOf(InvokeOp invoke, const mlir::SymbolTable &symbols);
 
 } // namespace tenon::exec
