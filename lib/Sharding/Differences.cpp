@@ -37,10 +37,6 @@ bool Differences::reads(Operation *op) const {
       .wasInterrupted();
 }
 
-bool Differences::isNumber(Operation *op) const {
-  return op->getNumResults() == 1 && numbers.contains(op->getResult(0));
-}
-
 LogicalResult Differences::visit(Operation *op) {
   if (isControl(op))
     return visitControl(op);

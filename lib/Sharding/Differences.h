@@ -33,10 +33,6 @@ public:
   void add(mlir::Value value) { differing.insert(value); }
   bool contains(mlir::Value value) const { return differing.contains(value); }
 
-  /// Whether the operation makes a scalar that the number of the device alone
-  /// decides.
-  bool isNumber(mlir::Operation *op) const;
-
 private:
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visitCollective(mlir::Operation *op);

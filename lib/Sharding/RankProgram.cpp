@@ -18,54 +18,18 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::sharding;
 
-void RankProgram::writeNumbers(Block &block) {
-  for (Operation &op : block.without_terminator())
-    if (differences.isNumber(&op)) {
-      if (!differs(&op)) {
-        writeOnce(&op);
-        continue;
-      }
-      for (int64_t device = 0; device < fold.each; ++device)
-        writeCopy(&op, device);
-    }
-}
-
 void RankProgram::write(Block &block) {
-  writeNumbers(block);
-  llvm::DenseMap<Operation *, unsigned> phases;
-  llvm::DenseSet<Operation *> meetings;
-  unsigned last = 0;
   for (Operation &op : block.without_terminator()) {
-    if (differences.isNumber(&op))
+    const bool meets = isMeeting(&op);
+    if (!meets && !differs(&op)) {
+      writeOnce(&op);
       continue;
-    if (isMeeting(&op))
-      meetings.insert(&op);
-    unsigned phase = 0;
-    op.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands()) {
-        Operation *writer = operand.getDefiningOp();
-        writer = writer ? block.findAncestorOpInBlock(*writer) : nullptr;
-        if (writer && writer != &op)
-          phase = std::max(phase, phases[writer] + meetings.contains(writer));
-      }
-    });
-    phases[&op] = phase;
-    last = std::max(last, phase);
-  }
-  std::vector<SmallVector<Operation *>> shared(last + 1), others(last + 1);
-  for (Operation &op : block.without_terminator())
-    if (!differences.isNumber(&op))
-      (meetings.contains(&op) || differs(&op) ? others : shared)[phases[&op]]
-          .push_back(&op);
-  for (unsigned phase = 0; phase <= last; ++phase) {
-    for (Operation *op : shared[phase])
-      writeOnce(op);
+    }
     for (int64_t device = 0; device < fold.each; ++device)
-      for (Operation *op : others[phase])
-        if (meetings.contains(op))
-          writeMeeting(op, device);
-        else
-          writeCopy(op, device);
+      if (meets)
+        writeMeeting(&op, device);
+      else
+        writeCopy(&op, device);
   }
 }
 

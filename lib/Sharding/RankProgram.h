@@ -1,11 +1,12 @@
 //===- RankProgram.h - The program of a rank that runs several devices ----===//
 //
 // Writes, for a partitioned step of devices, what a rank runs that has several
-// of them. A block is written in phases. First come scalars that the number of
-// the device alone decides. In each phase come the operations that all devices
-// share, and then, device by device, those that differ; an operation for which
-// the devices of a rank meet (a collective along the axis, a loop or branch in
-// which something differs) ends a phase for all that reads it.
+// of them. A block keeps its order: each operation is written once if all
+// devices share it, and otherwise for one device after the other, before the
+// next operation comes. So what one device has read, the others find in the
+// cache, and the rank has as many values at a time as without shards. Where the
+// devices of a rank meet (in a collective along the axis, a loop or a branch in
+// which something differs), the operation is written for all of them at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +53,6 @@ private:
   bool isMeeting(mlir::Operation *op) const;
   bool differs(mlir::Operation *op) const;
 
-  void writeNumbers(mlir::Block &block);
   void writeCopy(mlir::Operation *op, int64_t device);
   void writeOnce(mlir::Operation *op);
   void writeMeeting(mlir::Operation *op, int64_t device);

@@ -24,11 +24,13 @@
 // TWO: step.sums_by_tree
 // TWO: stablehlo.concatenate
 
-// One rank in all has no mesh, and nothing to exchange.
+// One rank in all has no mesh, and nothing to exchange. Operations keep their
+// order: each stands for all devices before the next one comes.
 
 // ONE: module attributes {mhlo.num_partitions = 1 : i32, step.logical_shards = "data=4"}
 // ONE-NOT: step.layout
 // ONE-NOT: all_reduce
+// ONE-COUNT-4: stablehlo.multiply
 // ONE-COUNT-4: stablehlo.reduce
 // ONE: return
 

@@ -8,11 +8,11 @@
 //
 // What is equal on all devices along the axis is computed once: parameters,
 // what follows from them alone, and what a sum over the axis has made equal. Of
-// everything else a rank has a copy per device. One device after the other runs
-// as far as it can without the others, so that in the order that is written a
-// rank has the intermediate values of one device at a time. Partial sums wait
-// in a stack as long as that of the other half of their subtree is not known:
-// log2(K / n) + 1 at most.
+// everything else a rank has a copy per device, one behind the other: the order
+// of operations stays, so that a rank has about as many bytes at a time as
+// without shards, and devices read the same parameters shortly after each
+// other. Partial sums wait in a stack as long as that of the other half of
+// their subtree is not known: log2(K / n) + 1 at most.
 //
 // Example, of 4 devices on 2 ranks; y is equal everywhere:
 //
