@@ -15,8 +15,10 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/Passes.h"
+#include "tenon/Sharding/Layout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -65,6 +67,22 @@ fusion::FusionOptions driver::groupingOptions(const StageRun &run) {
   return options;
 }
 
+/// How many logical shards a rank runs: as often an operation of theirs stands
+/// in its program before the next one comes.
+static int64_t shardsOfRank(ModuleOp module) {
+  auto devicesOf = [&](StringRef attribute) {
+    auto text = module->getAttrOfType<StringAttr>(attribute);
+    std::string error;
+    auto mesh =
+        text ? sharding::Mesh::parse(text.getValue(), error) : std::nullopt;
+    return mesh ? mesh->devices() : 1;
+  };
+  return module->hasAttr(step::logicalShardsAttrName)
+             ? devicesOf(step::logicalShardsAttrName) /
+                   devicesOf(step::meshAttrName)
+             : 1;
+}
+
 ExitCode driver::finishGroups(ModuleOp on, const StageRun &run) {
   return run.runPasses(on, [&](OpPassManager &passes) {
     fusion::FusionOptions fusion = groupingOptions(run);
@@ -75,10 +93,13 @@ ExitCode driver::finishGroups(ModuleOp on, const StageRun &run) {
     if (fusion.merge && fusion.forGpus)
       passes.addNestedPass<func::FuncOp>(fusion::createSumGradientsPass(
           fusion.machine, hasScheduleOn(run.resolved)));
-    if (fusion.merge)
-      passes.addNestedPass<func::FuncOp>(fusion::createShareReadsPass(
-          {.keepMemory = !fusion.forGpus, .narrowAsF32 = weighsBytes(run)},
-          fusion.machine));
+    if (fusion.merge) {
+      fusion::ShareReadsPassOptions options{.keepMemory = !fusion.forGpus,
+                                            .narrowAsF32 = weighsBytes(run)};
+      options.farthest *= shardsOfRank(on);
+      passes.addNestedPass<func::FuncOp>(
+          fusion::createShareReadsPass(options, fusion.machine));
+    }
     if (fusion.merge && fusion.forGpus)
       passes.addNestedPass<func::FuncOp>(fusion::createSumBesidePass(
           fusion.machine, hasScheduleOn(run.resolved)));

@@ -7,6 +7,9 @@
 //   ...
 //   d = dy * gelu'(h)   the gradient
 //
+// They must not be far apart in the program: what the one waits for the other
+// waits for, too, and its results with it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Fusion/Passes.h"
@@ -33,10 +36,6 @@ using namespace tenon;
 using namespace tenon::fusion;
 
 namespace {
-
-/// How many groups apart two kernels may be in the program. What the one waits
-/// for the other waits for, too, and its results with it.
-constexpr int farthest = 6;
 
 /// Sums over columns stay kernels of their own: launches of them are gathered
 /// later, and until then each is free to run when it frees most.
@@ -126,7 +125,7 @@ struct ShareReads : public fusion::impl::ShareReadsPassBase<ShareReads> {
 private:
   /// The group and a kernel before it in one; null if there is none to join.
   step::GroupOp joinWithEarlier(step::GroupOp group) {
-    int apart = 0;
+    int64_t apart = 0;
     for (Operation *op = group->getPrevNode(); op; op = op->getPrevNode())
       if (auto earlier = dyn_cast<step::GroupOp>(op)) {
         if (++apart > farthest)

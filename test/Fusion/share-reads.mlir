@@ -1,7 +1,13 @@
 // RUN: tenon-opt %s --split-input-file --fusion-share-reads --verify-grouped-form | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --fusion-share-reads --remarks-filter="fusion-share.*" --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: tenon-opt %s --split-input-file --fusion-share-reads=farthest=1 | FileCheck %s --check-prefix=NEAR
 
 // An element-wise kernel joins one of rows, and what reads it runs behind both.
+// Kernels that are farther apart than allowed stay two.
+
+// NEAR-LABEL: func.func @rows
+// NEAR-COUNT-3: step.group
+// NEAR: return
 
 // CHECK-LABEL: func.func @rows
 // CHECK: %[[B:.*]]:2 = step.group row(%arg0, %arg1)

@@ -973,8 +973,8 @@ def ShareReadsPass : Pass<"fusion-share-reads", "::mlir::func::FuncOp"> {
   let description = [{
     After groups were formed and products finished. Two kernels of elements or
     rows that need nothing of each other become one if both read a value that is
-    as large as what they compute, at most five groups stand between them, a
-    template emits both as one kernel, and that is predicted to take less time.
+    as large as what they compute, fewer than `farthest` groups stand between
+    them, a template emits both as one kernel, and that is predicted to take less time.
     What needs the first of them then runs behind both. With `keep-memory`, as on
     processors, values that are together as large as all results must be read
     for the last time, so that no more is in memory behind the kernel than
@@ -1013,7 +1013,9 @@ def ShareReadsPass : Pass<"fusion-share-reads", "::mlir::func::FuncOp"> {
            "only where no more is in memory behind the kernel than before">,
     Option<"narrowAsF32", "narrow-as-f32", "bool", "false",
            "with keep-memory: a bf16 counts as the f32 that it was, so that kernels are "
-           "merged as in f32">];
+           "merged as in f32">,
+    Option<"farthest", "farthest", "int64_t", "6",
+           "how many groups apart two kernels may be in the program">];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
 }
 
