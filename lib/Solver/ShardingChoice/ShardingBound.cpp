@@ -33,6 +33,7 @@ ShardingBound::ShardingBound(const ShardingGroups &groups)
     now.messages.emplace_back(columns);
   }
   for (size_t group = 0; group < groups.groups.size(); ++group) {
+    parts.emplace_back(groups.groups[group].costs.size());
     double before = 0, behind = 0;
     for (const ShardingGroups::Link &link : groups.groups[group].links)
       (size_t(link.other) < group ? before : behind) += link.perGroup;
@@ -156,6 +157,8 @@ void ShardingBound::pass(bool forwards) {
     const int32_t group = forwards ? i : count - 1 - i;
     sum = costs[group];
     addMessages(group, sum);
+    if (!forwards && !groups.rows.empty())
+      takeParts(group, sum);
     for (const ShardingGroups::Link &link : groups.groups[group].links) {
       if (forwards ? link.other < group : link.other > group)
         continue;
@@ -212,17 +215,31 @@ double ShardingBound::measure(bool isPassedOn) const {
   return bound - 1e-12 * magnitude;
 }
 
-std::vector<double> ShardingBound::excess() const {
-  std::vector<double> sum, change(groups.rows.size() + 1);
-  for (size_t group = 0; group < groups.groups.size(); ++group) {
-    sum = costs[group];
-    addMessages(static_cast<int32_t>(group), sum);
-    const auto label = std::min_element(sum.begin(), sum.end()) - sum.begin();
-    for (const ShardingGroups::Run &run : groups.groups[group].runs[label]) {
-      change[run.begin] += double(run.bytes);
-      change[run.end] -= double(run.bytes);
-    }
+void ShardingBound::takeParts(int32_t group, const std::vector<double> &sum) {
+  std::vector<double> &part = parts[group];
+  const double least = *std::min_element(sum.begin(), sum.end());
+  double all = 0;
+  for (size_t label = 0; label < sum.size(); ++label) {
+    part[label] =
+        std::max(0.0, nearness - shares[group] * (sum[label] - least));
+    all += part[label];
   }
+  for (double &value : part)
+    value /= all;
+}
+
+std::vector<double> ShardingBound::excess() const {
+  std::vector<double> change(groups.rows.size() + 1);
+  for (size_t group = 0; group < parts.size(); ++group)
+    for (size_t label = 0; label < parts[group].size(); ++label) {
+      const double part = parts[group][label];
+      if (part <= 0)
+        continue;
+      for (const ShardingGroups::Run &run : groups.groups[group].runs[label]) {
+        change[run.begin] += part * double(run.bytes);
+        change[run.end] -= part * double(run.bytes);
+      }
+    }
   std::vector<double> excess;
   double taken = 0;
   for (size_t row = 0; row < groups.rows.size(); ++row) {
@@ -260,25 +277,37 @@ void ShardingBound::settle(int mostPasses, double enough) {
   }
 }
 
-void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
-  const int64_t end = effort + mostEffort;
-  // Messages alone until they settle, then prices with them.
-  auto bothWays = [&] {
+void ShardingBound::passBothWays(int times) {
+  for (int i = 0; i < times; ++i) {
     pass(true);
     pass(false);
     ++effort;
-  };
+  }
+}
+
+/// Labels count for a step of prices if they cost so much more than the
+/// cheapest, at first and at last, in parts of the bound per group.
+static constexpr double firstNearness = 0.2, lastNearness = 0.0005;
+
+/// The part of the effort that goes into prices; passes at each step of them.
+static constexpr double effortOnPrices = 0.85;
+static constexpr int passesPerStep = 2;
+
+/// After so many steps that lead to no better bound they become shorter.
+static constexpr int mostWorse = 4;
+
+void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
+  const int64_t end = effort + mostEffort;
+  // Messages alone until they settle, then prices with them.
   for (double before = best.bound; effort < end; before = best.bound) {
-    for (int i = 0; i < 8; ++i)
-      bothWays();
+    passBothWays(8);
     if (!keepIfBetter() ||
         best.bound - before < 1e-4 * (above.value_or(2 * before) - before))
       break;
   }
   if (groups.rows.empty()) {
     for (int pass = 8; effort < end || pass < leastPasses; pass += 8) {
-      for (int i = 0; i < 8; ++i)
-        bothWays();
+      passBothWays(8);
       const double before = best.bound;
       if (!keepIfBetter() ||
           (effort >= end && best.bound - before < 1e-4 * best.bound))
@@ -286,14 +315,38 @@ void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
     }
     return;
   }
-  // Steps lead to a cost that the bound may reach. Where a known cost is far
-  // away they are too long, so in turn they lead to a little above the bound;
-  // where none is known, to far above it.
+  improvePrices(effort + int64_t(effortOnPrices * double(end - effort)), above);
+  // The passes of a step leave messages far from settled.
+  for (double before = best.bound; effort < end; before = best.bound) {
+    passBothWays(8);
+    if (!keepIfBetter() || best.bound - before < 1e-6 * best.bound)
+      break;
+  }
+  now = best;
+  setPrices(best.prices);
+}
+
+/// Steps lead to a cost that the bound may reach. Where a known cost is far
+/// away they are too long, so in turn they lead to a little above the bound;
+/// where none is known, to far above it.
+void ShardingBound::improvePrices(int64_t end, std::optional<double> above) {
+  const int64_t begin = effort;
+  const double perGroup = std::max(1.0, std::fabs(best.bound)) /
+                          double(std::max<size_t>(1, groups.groups.size()));
+  auto setNearness = [&] {
+    const double left = 1 - double(effort - begin) / double(end - begin);
+    nearness = perGroup * (lastNearness + firstNearness * left * left * left);
+  };
+  if (effort >= end)
+    return;
+  setNearness();
+  passBothWays(1);
   std::vector<double> direction = excess();
   double length = 0.5;
   bool isNear = !above || *above > 1.2 * best.bound;
   int worse = 0;
   while (effort < end) {
+    setNearness();
     std::vector<double> step = direction;
     double square = 0;
     for (size_t row = 0; row < step.size(); ++row) {
@@ -311,15 +364,14 @@ void ShardingBound::improve(int64_t mostEffort, std::optional<double> above) {
     for (size_t row = 0; row < step.size(); ++row)
       prices[row] = std::max(0.0, prices[row] + scale * step[row]);
     setPrices(prices);
-    bothWays();
-    bothWays();
+    passBothWays(passesPerStep);
     const std::vector<double> seen = excess();
     for (size_t row = 0; row < seen.size(); ++row)
       direction[row] = 0.8 * direction[row] + 0.2 * seen[row];
     if (keepIfBetter()) {
       worse = 0;
       length = std::min(2.0, 1.2 * length);
-    } else if (++worse == 10) {
+    } else if (++worse == mostWorse) {
       worse = 0;
       length *= 0.6;
       now.messages = best.messages;

@@ -3,8 +3,8 @@
 // Private to this folder. Messages are improved by sequential tree-reweighted
 // passes (Kolmogorov 2006, "Convergent tree-reweighted message passing for
 // energy minimization"), prices by the volume algorithm (Barahona, Anbil 2000,
-// "The volume algorithm"): they move along an average of what the rows of the
-// cheapest labels take too much.
+// "The volume algorithm"): they move along an average of what cheap labels take
+// too much in each row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,6 +67,10 @@ private:
   void setPrices(const std::vector<double> &prices);
   void addMessages(int32_t group, std::vector<double> &costs) const;
   void pass(bool forwards);
+  void passBothWays(int times);
+  void improvePrices(int64_t end, std::optional<double> above);
+  /// Sets `parts` of a group from what its labels cost with all messages.
+  void takeParts(int32_t group, const std::vector<double> &sum);
   bool keepIfBetter();
   void passOn(const ShardingTables::Side &from, const ShardingTables::Side &to,
               const std::vector<double> &back, std::vector<double> &on);
@@ -74,7 +78,7 @@ private:
   /// Of messages that no pass has changed yet, or after passes in both
   /// directions.
   double measure(bool isPassedOn) const;
-  /// Per row, what the cheapest label of each group takes beyond the capacity.
+  /// Per row, what the labels take beyond the capacity, in their `parts`.
   std::vector<double> excess() const;
 
   const ShardingGroups &groups;
@@ -85,6 +89,13 @@ private:
   /// Per group and label, with prices.
   std::vector<std::vector<double>> costs;
   Point now, best;
+
+  /// Per group and label, how much of the group it is: all labels that cost at
+  /// most `nearness` more than the cheapest are a part, the more the cheaper.
+  /// Taken when the last pass back came by, before the group gave its costs
+  /// away: most groups keep nothing, and all their labels look alike then.
+  std::vector<std::vector<double>> parts;
+  double nearness = 1;
 
   /// Of the edge that is passed on: what each row keeps back and costs at
   /// least, what each column costs, and the rows that may lower one.

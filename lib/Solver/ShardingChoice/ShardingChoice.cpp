@@ -204,10 +204,7 @@ ShardingSolution tenon::solver::solveSharding(const ShardingProblem &problem,
     from = bound.decode();
   }
 
-  // With a limit, the search did worse on an instance of the contest when few
-  // labels were looked at.
-  ShardingSearch search(groups, bound, twins, groups.rows.empty(),
-                        options.seed);
+  ShardingSearch search(groups, bound, twins, /*isGuided=*/true, options.seed);
   search.start(from);
   search.run(effort * 29 / 50);
   const std::optional<ShardingSearch::Choice> &best =

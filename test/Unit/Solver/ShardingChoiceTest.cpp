@@ -187,6 +187,48 @@ TEST(ShardingChoice, ProvesSmallPricesBesideForbiddenPairs) {
   EXPECT_EQ(checkSharding(problem, solution), std::nullopt);
 }
 
+/// A chain whose nodes are alive together in twos and threes, and whose edges
+/// cost where neighbours differ: nodes give their costs away along it.
+ShardingProblem randomChain(uint32_t seed) {
+  std::mt19937 random(seed);
+  auto between = [&](int64_t least, int64_t most) {
+    return least + int64_t(random() % uint32_t(most - least + 1));
+  };
+  ShardingProblem problem;
+  for (int64_t i = 0; i < 10; ++i) {
+    const int64_t bytes = between(40, 100);
+    problem.nodes.push_back({i,
+                             i + between(2, 4),
+                             {between(0, 200), between(500, 3000)},
+                             {bytes, bytes / 4}});
+    if (i == 0)
+      continue;
+    problem.edges.push_back({int32_t(i - 1), int32_t(i), int32_t(i - 1)});
+    problem.tables.push_back(
+        {0, between(100, 1000), between(100, 1000), between(0, 200)});
+  }
+  problem.limit = 160;
+  return problem;
+}
+
+/// With steps of prices along what labels take by chance, where all look alike,
+/// bounds were half of the least costs.
+TEST(ShardingChoice, ProvesMostOfWhatALimitCosts) {
+  double cheapest = 0, proved = 0;
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    const ShardingProblem problem = randomChain(seed);
+    const std::optional<int64_t> least = tryAllChoices(problem);
+    ASSERT_TRUE(least) << seed;
+    const ShardingSolution solution = solveSharding(problem, quick());
+    ASSERT_TRUE(solution.valid) << seed;
+    EXPECT_LE(solution.bound, *least) << seed;
+    EXPECT_EQ(checkSharding(problem, solution), std::nullopt) << seed;
+    cheapest += double(*least);
+    proved += double(solution.bound);
+  }
+  EXPECT_GE(proved, 0.65 * cheapest) << proved / cheapest;
+}
+
 TEST(ShardingChoice, SameProblemSameSolution) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const ShardingProblem problem = randomShardings(seed);
