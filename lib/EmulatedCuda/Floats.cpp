@@ -50,6 +50,11 @@ float fusedMultiplyAdd(const Instruction &i, float a, float b, float c) {
   return finish(i, std::bit_cast<float>(
                        addRounded(double(a) * b, c, f32Format, i.rounding)));
 }
+/// Arithmetic of f32 whose operands but the last are narrower floats.
+template <auto F, FloatFormat format, std::same_as<uint16_t>... Narrow>
+float widened(const Instruction &i, Narrow... operands, float last) {
+  return F(i, float(decode(operands, format))..., last);
+}
 /// The function on both numbers of 64 bits.
 template <auto F, std::same_as<uint64_t>... Pairs>
 uint64_t onPairs(const Instruction &i, Pairs... pairs) {
@@ -178,6 +183,11 @@ constexpr auto cosOf = [](double x) { return std::cos(x); };
 #define BINARY(FUNCTION) each<FUNCTION, float, float, float>
 #define BINARY_X2(FUNCTION)                                                    \
   each<onPairs<FUNCTION, uint64_t, uint64_t>, uint64_t, uint64_t, uint64_t>
+#define WIDENED(FUNCTION, FORMAT)                                              \
+  each<widened<FUNCTION, FORMAT, uint16_t>, float, uint16_t, float>
+#define WIDENED_FMA(FORMAT)                                                    \
+  each<widened<fusedMultiplyAdd, FORMAT, uint16_t, uint16_t>, float, uint16_t, \
+       uint16_t, float>
 constexpr auto straight = Instruction::Straight;
 constexpr auto addDoubles = [](double a, double b) { return a + b; };
 constexpr auto subtractDoubles = [](double a, double b) { return a - b; };
@@ -205,6 +215,19 @@ const Form floatForms[] = {
     {"copysign.f32", "d32 s32 s32",
      each<[](float a, float b) { return std::copysign(b, a); }, float, float,
           float>},
+
+    {"add{.rn,.rz,.rm,.rp}{,.sat}.f32.f16", "d32 s16 s32",
+     WIDENED(add, f16Format), straight, false, 100},
+    {"add{.rn,.rz,.rm,.rp}{,.sat}.f32.bf16", "d32 s16 s32",
+     WIDENED(add, bf16Format), straight, false, 100},
+    {"sub{.rn,.rz,.rm,.rp}{,.sat}.f32.f16", "d32 s16 s32",
+     WIDENED(subtract, f16Format), straight, false, 100},
+    {"sub{.rn,.rz,.rm,.rp}{,.sat}.f32.bf16", "d32 s16 s32",
+     WIDENED(subtract, bf16Format), straight, false, 100},
+    {"fma{.rn,.rz,.rm,.rp}{,.sat}.f32.f16", "d32 s16 s16 s32",
+     WIDENED_FMA(f16Format), straight, false, 100},
+    {"fma{.rn,.rz,.rm,.rp}{,.sat}.f32.bf16", "d32 s16 s16 s32",
+     WIDENED_FMA(bf16Format), straight, false, 100},
 
     {"add.rn{,.ftz}.f32x2", "d64 s64 s64", BINARY_X2(add), straight, false,
      100},

@@ -270,6 +270,27 @@ TEST(Instructions, MagnitudesOfHalvesMayFlush) {
   });
 }
 
+/// From sm_100 on f32 takes operands of 16 bits as they are.
+TEST(Instructions, SumsOfF32AndHalves) {
+  Device device({{"SM", "120"}});
+  CUdeviceptr to = device.upload(std::vector<uint64_t>(32));
+  auto result = [&](const std::string &opcode, const std::string &operands) {
+    CUfunction function = device.load(
+        kernel("mov.b16 %rs15, 0x3E00;\nmov.b16 %rs16, 0xBFC0;\n" + opcode +
+                   " %r1, " + operands + ";\nst.global.b32 [%rd10], %r1;",
+               "", 120));
+    EXPECT_TRUE(function) << opcode;
+    EXPECT_EQ(device.run(function, 1, 32, {to, to, to, to}), CUDA_SUCCESS);
+    return number(device.download<uint64_t>(to, 1).front());
+  };
+  // 1.5 in f16 and -1.5 in bf16, and 0.25.
+  EXPECT_EQ(result("add.rn.f32.f16", "%rs15, 0f3E800000"), 1.75f);
+  EXPECT_EQ(result("sub.rn.f32.f16", "%rs15, 0f3E800000"), 1.25f);
+  EXPECT_EQ(result("fma.rn.f32.f16", "%rs15, %rs15, 0f3E800000"), 2.5f);
+  EXPECT_EQ(result("add.rn.f32.bf16", "%rs16, 0f3E800000"), -1.25f);
+  EXPECT_EQ(result("fma.rn.f32.bf16", "%rs16, %rs16, 0f3E800000"), 2.5f);
+}
+
 TEST(Instructions, NegativesOfHalvesMayFlush) {
   check("neg.ftz.f16", 16, 16, 1, false, [](uint64_t a, uint64_t, uint64_t) {
     return (a & 0x7C00 ? a : a & 0x8000) ^ 0x8000;
