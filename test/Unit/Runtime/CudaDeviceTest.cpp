@@ -348,6 +348,82 @@ TEST(CudaDevice, SaysWhatIsWrongWithALibraryCall) {
        "two operands of f32, of bf16 or of f16, found f32 and bf16");
 }
 
+/// The Cholesky factor of the state before a step, which the host computes.
+Index factorIndex() {
+  Index index = doublingIndex();
+  index.segments[1].bytes = 256;
+  const Slice before{1, 0, 64}, factor{1, 128, 64}, info{1, 192, 4};
+  addTensor(index, "factor", 16, -1, 3, factor);
+  libraries::LapackDescription description;
+  description.rows = description.columns = 4;
+  description.triangle = 'L';
+  Callee &callee =
+      index.callees.emplace_back(libraries::store(description, {}, 64));
+  callee.onHost = true;
+  EntryPoint &step = index.entryPoints[0];
+  step.program.instructions.push_back(invoke(3, {before, factor, info}));
+  step.results.push_back(3);
+  return index;
+}
+
+TEST(CudaDevice, HasItsHostRunACallInTheGraph) {
+  Error error;
+  auto executor = load(factorIndex(), ptx, error);
+  ASSERT_TRUE(executor) << error.message;
+  std::vector<float> start(16), expected(16), found(16);
+  for (int i = 0; i < 4; ++i) {
+    start[5 * i] = 4.0f;
+    expected[5 * i] = 2.0f;
+  }
+  const size_t x = *executor->findTensor("x"),
+               factor = *executor->findTensor("factor");
+  std::vector<InstructionTime> times;
+  // As a graph, and node by node.
+  for (bool isGraph : {true, false}) {
+    ASSERT_TRUE(executor->write(x, std::as_bytes(std::span(start)), error));
+    ASSERT_TRUE(isGraph ? executor->run(1, error)
+                        : executor->profile(1, times, error))
+        << error.message;
+    std::ranges::fill(found, 0.0f);
+    ASSERT_TRUE(executor->read(factor, std::as_writable_bytes(std::span(found)),
+                               error));
+    EXPECT_EQ(found, expected);
+  }
+  ASSERT_EQ(times.size(), 5u);
+  EXPECT_EQ(times[4].name, "lapack");
+  EXPECT_EQ(times[4].what, "potrf of 1x4x4x0 f32");
+  EXPECT_TRUE(times[4].library);
+}
+
+TEST(CudaDevice, SaysWhatIsWrongWithACallOnTheHost) {
+  auto whyNot = [](Index index, auto spoil) {
+    spoil(index, index.entryPoints[0].program.instructions.back());
+    Error error;
+    EXPECT_FALSE(load(index, ptx, error));
+    return error.message;
+  };
+  auto says = [](const std::string &message, const char *expected) {
+    EXPECT_NE(message.find(expected), std::string::npos) << message;
+  };
+  says(whyNot(factorIndex(),
+              [](Index &, Instruction &call) {
+                call.operands.push_back({2, 0, 64});
+              }),
+       "a library call has 4 arguments, expected 3");
+  says(whyNot(factorIndex(),
+              [](Index &, Instruction &call) { call.operands[1].bytes = 60; }),
+       "argument 1 of a library call has 60 bytes, it works on 64");
+  says(whyNot(factorIndex(),
+              [](Index &index, Instruction &) {
+                index.callees[3].onHost = false;
+              }),
+       "it calls LAPACK, which GPUs do not have");
+  says(whyNot(
+           productIndex(smallProduct()),
+           [](Index &index, Instruction &) { index.callees[3].onHost = true; }),
+       "cuBLASLt runs on GPUs, not on their host");
+}
+
 TEST(CudaDevice, RunsAGraphOfKernelsAndCopies) {
   Error error;
   auto executor = load(doublingIndex(), ptx, error);
