@@ -18,7 +18,15 @@
 // REPORT: "on_host": [
 // REPORT: "bytes": 132
 // REPORT-NEXT: "call": "potrf of 1x4x4x0 f32"
-// REPORT-NEXT: "place": "{{.*}}host-calls.mlir:[[#@LINE+8]]:
+// REPORT-NEXT: "place": "{{.*}}host-calls.mlir:[[#@LINE+16]]:
+
+// A text between stages goes on to the same file.
+// RUN: tenon compile %s --target=sm_90 --no-cubins -o %t.whole.tenon
+// RUN: tenon compile %s --target=sm_90 --compile-to=lower -o %t.lower.mlir
+// RUN: tenon compile %t.lower.mlir --target=sm_90 --no-cubins --compile-from=lower -o %t.lower.tenon
+// RUN: cmp %t.whole.tenon %t.lower.tenon
+// RUN: tenon compile %t.mlir --target=sm_90 --compile-from=codegen -o %t.codegen.tenon
+// RUN: cmp %t.whole.tenon %t.codegen.tenon
 
 // What only a library runs needs one, whatever the target is.
 // RUN: not tenon compile %s --target=sm_90 --no-libraries -o %t.tenon 2>&1 | FileCheck %s --check-prefix=NONE

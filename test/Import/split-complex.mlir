@@ -52,3 +52,18 @@ func.func @branch(%z: tensor<complex<f32>>, %one: tensor<i32>) -> tensor<complex
   }) : (tensor<i32>) -> tensor<complex<f32>>
   return %0 : tensor<complex<f32>>
 }
+
+// -----
+
+// A call gets both parts side by side. What is stated of ranks without them is
+// left out.
+
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.custom_call @lapack_zpotrf_ffi
+// CHECK-NOT: layouts
+// CHECK-NOT: sharding_rule
+// CHECK-SAME: (tensor<2x3x3x2xf64>) -> (tensor<2x3x3x2xf64>, tensor<2xi32>)
+func.func @main(%a: tensor<2x3x3xcomplex<f64>>) -> tensor<2xi32> {
+  %0:2 = stablehlo.custom_call @lapack_zpotrf_ffi(%a) {api_version = 4 : i32, mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<0> : tensor<1xindex>], sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k])->([i, l, m], [i]) {i=2, j=3, k=3, l=3, m=3}, custom>} : (tensor<2x3x3xcomplex<f64>>) -> (tensor<2x3x3xcomplex<f64>>, tensor<2xi32>)
+  return %0#1 : tensor<2xi32>
+}

@@ -13,6 +13,7 @@
 #include "tenon/Import/Pipeline.h"
 
 #include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/ShardingConstraint.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -277,9 +278,11 @@ void Splitter::callInterleaved(CustomCallOp op) {
     results.push_back(part ? interleavedType(part) : type);
   }
   Operation *call = rebuild(op, operands, results);
-  // Layouts are stated for the ranks without the parts.
-  for (StringRef layouts : {"operand_layouts", "result_layouts"})
-    call->removeAttr(layouts);
+  // These are stated for the ranks without the parts.
+  for (StringRef stated :
+       {StringRef("operand_layouts"), StringRef("result_layouts"),
+        StringRef(tenon::sdy::shardingRuleAttrName)})
+    call->removeAttr(stated);
   for (auto [result, made] :
        llvm::zip_equal(op.getResults(), call->getResults())) {
     if (RankedTensorType part = partType(result.getType()))
