@@ -24,6 +24,7 @@ public:
     hasMinimum = true;
     statesAlignment = true;
     hasMathLibrary = false;
+    flushesDoubles = false;
   }
 
   /// An approximate reciprocal, refined until the quotient is the exact one

@@ -74,7 +74,7 @@ Value emitMath(OpBuilder &builder, Location loc, MathFunction function,
   assert((element.isF32() || element.isF64()) &&
          "extend 16-bit operands to f32");
   if (element.isF64()) {
-    if (instructions.subnormals == Subnormals::keep)
+    if (!instructions.flushes(element))
       return emitDoubleMath(lanes, function, operands);
     // libm looks at bits.
     SmallVector<Value> flushed;

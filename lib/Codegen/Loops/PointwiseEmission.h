@@ -29,8 +29,7 @@ struct Point {
 
   /// Whether the operation takes and gives zeros for subnormal numbers.
   bool flushes() const {
-    return instructions.subnormals == Subnormals::flush &&
-           isFloatArithmetic(op);
+    return instructions.flushes(elementType) && isFloatArithmetic(op);
   }
   bool isFloat() const { return llvm::isa<mlir::FloatType>(elementType); }
   bool isBoolean() const { return elementType.isInteger(1); }

@@ -37,7 +37,7 @@ Type storageType(Type elementType) {
 }
 
 Type computeType(Type elementType) {
-  if (elementType.isBF16() || elementType.isF16())
+  if (stablehlo::isFloatOf16Bits(elementType))
     return Float32Type::get(elementType.getContext());
   return elementType;
 }
@@ -462,7 +462,8 @@ const Rule *ruleFor(Operation *op) {
 }
 
 unsigned classOf(Type element) {
-  if (element.isF32() || element.isF64() || element.isBF16() || element.isF16())
+  if (element.isF32() || element.isF64() ||
+      stablehlo::isFloatOf16Bits(element))
     return floats;
   if (element.isInteger(1))
     return booleans;
@@ -552,7 +553,7 @@ Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
     for (Value &value : values)
       if (getElementTypeOrSelf(value.getType()) == element)
         value = widenOperand(b, loc, op, value, computed, instructions);
-  if (instructions.subnormals == Subnormals::flush && isFloatArithmetic(op) &&
+  if (instructions.flushes(element) && isFloatArithmetic(op) &&
       hasFlushedSubnormals(element) && mayFold(op))
     for (Value &value : values)
       value = flushSubnormals(b, loc, value);

@@ -79,9 +79,10 @@ void WindowSums::store(const Indices &output, ArrayRef<Value> results) {
 
 void WindowSums::emitPoint(const Indices &output) {
   ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
-  bool flushes = k.instructions.subnormals == Subnormals::flush &&
+  Type element = elementOf(op.getInputs().front());
+  bool flushes = k.instructions.flushes(element) &&
                  elementCount(sizesOf(windows)) == 1 && combiner.isSimple() &&
-                 hasFlushedSubnormals(elementOf(op.getInputs().front()));
+                 hasFlushedSubnormals(element);
   Values sums = forPlaces(
       k, sizesOf(windows), start(),
       [&](const Indices &offset, ValueRange carried) {

@@ -31,6 +31,8 @@ public:
   bool hasWideRegisters = false;
   /// What is done with subnormal numbers.
   Subnormals subnormals = Subnormals::flush;
+  /// Whether flushing concerns f64 as well. GPUs have no instructions for that.
+  bool flushesDoubles = true;
   /// Whether f32 becomes bf16 in one instruction, which always flushes.
   bool hasBf16 = false;
   /// Whether the instructions for the magnitude and the negative of an f32
@@ -44,6 +46,13 @@ public:
   /// since the target has none that are not; kernel arguments are aligned by
   /// kernelArgumentAlignment.
   bool statesAlignment = false;
+
+  /// Whether arithmetic on elements of this type takes and gives zeros for the
+  /// subnormal numbers that may be flushed (Analysis/FloatArithmetic.h).
+  bool flushes(mlir::Type element) const {
+    return subnormals == Subnormals::flush &&
+           (flushesDoubles || !element.isF64());
+  }
 
   /// p * 2^n in one instruction, for f32 or vectors of it, n a whole number;
   /// null if there is none for their type.

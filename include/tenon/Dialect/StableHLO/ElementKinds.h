@@ -33,6 +33,11 @@ enum ElementKind : unsigned {
 /// The kind of an element type, 0 for a type that no tensor here may have.
 unsigned elementKind(mlir::Type elementType);
 
+/// Whether elements are bf16 or f16.
+inline bool isFloatOf16Bits(mlir::Type elementType) {
+  return elementType.isBF16() || elementType.isF16();
+}
+
 /// Whether a type is a ranked tensor with elements of one of the given kinds;
 /// a scalar has rank 0 and a vector rank 1.
 bool isTensorOf(mlir::Type type, unsigned kinds);
