@@ -81,6 +81,11 @@ std::optional<KernelTimes> profile(runtime::Executor &executor, int64_t steps,
   return result;
 }
 
+/// A part of a time; none of no time, which the emulated driver's clock shows.
+double percentOf(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
 /// At most `rows` lines of kernels and what they take.
 void printKernels(const KernelTimes &times, int64_t rows) {
   std::printf("%8s %8s %6s  %-14s %s\n", "ms/step", "share", "runs", "name",
@@ -88,7 +93,7 @@ void printKernels(const KernelTimes &times, int64_t rows) {
   for (size_t i = 0; i < times.kernels.size() && int64_t(i) < rows; ++i) {
     const runtime::InstructionTime &kernel = times.kernels[i];
     std::printf("%8.3f %7.2f%% %6lld  %-14s %s\n", kernel.seconds * 1e3,
-                100 * kernel.seconds / times.total,
+                percentOf(kernel.seconds, times.total),
                 static_cast<long long>(kernel.runs), kernel.name.c_str(),
                 kernel.what.c_str());
   }
@@ -170,8 +175,8 @@ int timeKernels(runtime::Executor &executor, int64_t steps, int64_t rows) {
       "total      %.3f ms per step in %zu kernels and calls; library %.2f%%, "
       "fallback %.2f%%\n",
       times->total * 1e3, times->kernels.size(),
-      100 * times->library / times->total,
-      100 * times->fallback / times->total);
+      percentOf(times->library, times->total),
+      percentOf(times->fallback, times->total));
   return exitOk;
 }
 
