@@ -196,7 +196,7 @@ std::optional<double> convertedElements(step::GroupOp group, Operation *product,
   for (Value value : tensors) {
     Type stored = getElementTypeOrSelf(value.getType());
     if (multiplied ? *multiplied != ElementType::f32
-                   : stored.isBF16() || stored.isF16())
+                   : stablehlo::isFloatOf16Bits(stored))
       elements += double(elementCount(shapeOf(value)));
   }
   if (elements == 0)

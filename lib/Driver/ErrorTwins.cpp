@@ -79,7 +79,7 @@ static Value storedForm(Value gradient) {
     return gradient;
   Operation *reader = *gradient.user_begin();
   return step::isCompilerCast(reader) &&
-                 precision::isNarrowFormat(elementOf(reader->getResult(0)))
+                 stablehlo::isFloatOf16Bits(elementOf(reader->getResult(0)))
              ? reader->getResult(0)
              : gradient;
 }

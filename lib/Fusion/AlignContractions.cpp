@@ -90,7 +90,7 @@ struct AlignContractions
       Type type = cast<RankedTensorType>(dot.getType()).getElementType();
       if (dot.getDotDimensionNumbers().getLhsContractingDimensions().size() >
               1 &&
-          (type.isF32() || type.isBF16() || type.isF16()))
+          (type.isF32() || stablehlo::isFloatOf16Bits(type)))
         dots.push_back(dot);
     });
     for (stablehlo::DotGeneralOp dot : dots)

@@ -252,7 +252,7 @@ SmallVector<Product> FinishProducts::productsOf(step::GroupOp group) {
       continue;
     auto description = plainGpuMatmul(call);
     const Type narrow = elementTypeOf(call.getInputs()[0]);
-    if (description && isNarrow(narrow))
+    if (description && stablehlo::isFloatOf16Bits(narrow))
       found.push_back({input, call, *description, narrow});
   }
   return found;
@@ -261,7 +261,7 @@ SmallVector<Product> FinishProducts::productsOf(step::GroupOp group) {
 /// Whether all who read the value may read it in 16 bits; they read no other
 /// result of its group, which would be the same value twice.
 bool canBeNarrow(Value result) {
-  return isNarrow(elementTypeOf(result)) ||
+  return stablehlo::isFloatOf16Bits(elementTypeOf(result)) ||
          llvm::all_of(result.getUsers(), [&](Operation *user) {
            auto group = dyn_cast<step::GroupOp>(user);
            return group && group.getKind() != step::GroupKind::library &&

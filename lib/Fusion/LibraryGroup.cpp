@@ -90,7 +90,7 @@ std::optional<BiasAddition> fusion::biasAddition(Value result) {
     return std::nullopt;
   found.bias = found.broadcast.getOperand();
   if (auto widened = found.bias.getDefiningOp<stablehlo::ConvertOp>())
-    if (isNarrow(getElementTypeOrSelf(widened.getOperand())))
+    if (stablehlo::isFloatOf16Bits(getElementTypeOrSelf(widened.getOperand())))
       found.bias = widened.getOperand();
   // The bias has the last dimensions of the result.
   ArrayRef<int64_t> kept =

@@ -474,7 +474,7 @@ private:
 bool PadProducts::isWorthIt(DotGeneralOp dot) const {
   Type element = elementOf(dot.getLhs());
   auto dimensions = freeDimensions(dot);
-  if (!isNarrow(element) || dimensions.empty() || !dimensions.back())
+  if (!stablehlo::isFloatOf16Bits(element) || dimensions.empty() || !dimensions.back())
     return false;
   const int64_t extent = shapeOf(dot.getResult()).back();
   if (extent < leastExtent || extent % elementsOfAccess == 0)

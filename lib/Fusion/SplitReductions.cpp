@@ -67,7 +67,7 @@ bool startsNeutral(stablehlo::ReduceOp op) {
 bool accumulatesInF32(stablehlo::ReduceOp op) {
   Type element =
       cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
-  return isNarrow(element) &&
+  return stablehlo::isFloatOf16Bits(element) &&
          isa<stablehlo::AddOp>(op.getBody().front().front());
 }
 

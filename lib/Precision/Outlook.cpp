@@ -106,7 +106,7 @@ private:
       if (isDotOrConvolution(&op)) {
         kernel.product = numberOf(&op);
         multipliesNarrow = llvm::all_of(op.getOperands(), [](Value operand) {
-          return isNarrowFormat(getElementTypeOrSelf(operand));
+          return stablehlo::isFloatOf16Bits(getElementTypeOrSelf(operand));
         });
       }
     if (kernel.product >= 0) {
@@ -139,7 +139,7 @@ private:
   static Traffic measured(Traffic traffic, Value value, double bytes) {
     traffic.bytes = bytes;
     traffic.wholeBytes = double(storedBytes(value.getType()));
-    traffic.isNarrow = isNarrowFormat(getElementTypeOrSelf(value));
+    traffic.isNarrow = stablehlo::isFloatOf16Bits(getElementTypeOrSelf(value));
     return traffic;
   }
 

@@ -27,15 +27,10 @@ using namespace tenon::precision;
 
 namespace {
 
-bool isNarrowFloat(Value value) {
-  Type element = getElementTypeOrSelf(value);
-  return element.isBF16() || element.isF16();
-}
-
 /// Whether a value was a number of 16 bits on the way from its source.
 bool isRounded(Value value) {
   for (;;) {
-    if (isNarrowFloat(value))
+    if (stablehlo::isFloatOf16Bits(getElementTypeOrSelf(value)))
       return true;
     Operation *op = value.getDefiningOp();
     if (!op || value == behindMovement(value))

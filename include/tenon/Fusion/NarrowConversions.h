@@ -9,25 +9,21 @@
 #ifndef TENON_FUSION_NARROWCONVERSIONS_H
 #define TENON_FUSION_NARROWCONVERSIONS_H
 
+#include "tenon/Dialect/StableHLO/ElementKinds.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
 namespace tenon::fusion {
 
-/// Whether elements are floats of 16 bits.
-inline bool isNarrow(mlir::Type element) {
-  return element.isBF16() || element.isF16();
-}
-
 inline bool widens(stablehlo::ConvertOp convert) {
-  return isNarrow(mlir::getElementTypeOrSelf(convert.getOperand())) &&
+  return stablehlo::isFloatOf16Bits(mlir::getElementTypeOrSelf(convert.getOperand())) &&
          mlir::getElementTypeOrSelf(convert.getType()).isF32();
 }
 
 inline bool rounds(stablehlo::ConvertOp convert) {
   return mlir::getElementTypeOrSelf(convert.getOperand()).isF32() &&
-         isNarrow(mlir::getElementTypeOrSelf(convert.getType()));
+         stablehlo::isFloatOf16Bits(mlir::getElementTypeOrSelf(convert.getType()));
 }
 
 } // namespace tenon::fusion

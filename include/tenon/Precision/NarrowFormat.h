@@ -28,11 +28,6 @@ inline llvm::StringRef nameOf(NarrowFormat format) {
 
 mlir::FloatType typeOf(NarrowFormat format, mlir::MLIRContext *context);
 
-/// Whether a type is one of these formats.
-inline bool isNarrowFormat(mlir::Type type) {
-  return type.isBF16() || type.isF16();
-}
-
 /// The nearest number of the format; of two the even one.
 llvm::APFloat nearestIn(NarrowFormat format, const llvm::APFloat &number);
 

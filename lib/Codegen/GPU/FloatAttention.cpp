@@ -31,7 +31,7 @@ bool fitsFloatAttention(const KernelSource &source, ArrayRef<Value> tensors) {
   return llvm::none_of(source.inPlace, [](int64_t i) { return i >= 0; }) &&
          llvm::all_of(tensors, [](Value tensor) {
            Type type = elementOf(tensor);
-           return type.isF32() || type.isBF16() || type.isF16();
+           return type.isF32() || stablehlo::isFloatOf16Bits(type);
          });
 }
 

@@ -24,7 +24,7 @@ static Value narrowOf(Value operand) {
   if (auto convert = operand.getDefiningOp<stablehlo::ConvertOp>())
     operand = convert.getOperand();
   Type element = elementOf(operand);
-  return element.isBF16() || element.isF16() ? operand : Value();
+  return stablehlo::isFloatOf16Bits(element) ? operand : Value();
 }
 
 bool fitsTensorAttention(const KernelSource &source,
@@ -37,7 +37,7 @@ bool fitsTensorAttention(const KernelSource &source,
   };
   auto isFloat = [](Value result) {
     Type type = elementOf(result);
-    return type.isF32() || type.isBF16() || type.isF16();
+    return type.isF32() || stablehlo::isFloatOf16Bits(type);
   };
   // Of less, most of an instruction would be lost.
   return llvm::all_of(tensors, isNarrow) && llvm::all_of(results, isFloat) &&

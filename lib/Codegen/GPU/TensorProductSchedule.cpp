@@ -168,8 +168,8 @@ Operation *productOf(const KernelSource &source) {
   Type left = elementOf(op->getOperand(0)),
        right = elementOf(op->getOperand(1)),
        result = elementOf(op->getResult(0));
-  const bool hasTypes = left == right && (left.isBF16() || left.isF16()) &&
-                        (result.isF32() || result.isBF16() || result.isF16());
+  const bool hasTypes = left == right && stablehlo::isFloatOf16Bits(left) &&
+                        (result.isF32() || stablehlo::isFloatOf16Bits(result));
   if (!hasTypes)
     return nullptr;
   // Of less, most of an instruction would be lost.

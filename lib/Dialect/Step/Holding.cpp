@@ -32,7 +32,7 @@ constexpr KnownRule knownRules[] = {
        return part == 0 ? element.isBF16() : element.isSignlessInteger(16);
      }},
     {step::convertedRule, 1, "a bf16 or an f16",
-     [](Type element, int64_t) { return element.isBF16() || element.isF16(); }},
+     [](Type element, int64_t) { return stablehlo::isFloatOf16Bits(element); }},
 };
 
 const KnownRule *ruleOf(StringRef word) {

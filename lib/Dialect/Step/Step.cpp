@@ -180,8 +180,8 @@ bool castsBetweenF32And16Bits(Operation *op) {
     return false;
   Type from = getElementTypeOrSelf(op->getOperand(0)),
        to = getElementTypeOrSelf(op->getResult(0));
-  auto isNarrow = [](Type type) { return type.isBF16() || type.isF16(); };
-  return (from.isF32() && isNarrow(to)) || (isNarrow(from) && to.isF32());
+  return (from.isF32() && tenon::stablehlo::isFloatOf16Bits(to)) ||
+         (tenon::stablehlo::isFloatOf16Bits(from) && to.isF32());
 }
 
 bool isTensorType(Attribute attribute) {
