@@ -25,6 +25,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from models_in_float64 import (
     ROUNDING,
     ExportedModel,
@@ -91,9 +92,14 @@ class Model(ExportedModel):
         return program
 
     @functools.cache  # noqa: B019
+    def processor_values(self, precision: str, architecture: str) -> list[np.ndarray]:
+        """What that gives."""
+        return self.values(self.on_processor(precision, architecture))
+
+    @functools.cache  # noqa: B019
     def processor_errors(self, precision: str, architecture: str) -> dict[str, float]:
         """The errors of that."""
-        return self.errors(self.values(self.on_processor(precision, architecture)))[0]
+        return self.errors(self.processor_values(precision, architecture))[0]
 
     @functools.cache  # noqa: B019
     def most_errors(self, precision: str, architecture: str) -> dict[str, float]:
@@ -151,6 +157,9 @@ def judge(model: Model, precision: str, architecture: str, budget: str, commit: 
         driver = model.build / "lib/libtenon-emulated-cuda.so"
         values = model.values(program, f"--cuda-driver={driver}", TENON_EMULATED_CUDA_SM=architecture.removeprefix("sm_"))
         errors, outcome.differing = model.errors(values)
+        if precision == "f16":
+            # An update is left out, and not counted, where the first scales of the loss are too large.
+            outcome.differing = model.differing(values, model.processor_values(precision, architecture))
         expected = model.processor_errors(precision, architecture)
         outcome.compare(errors, expected, FLOORS[precision], lambda: model.most_errors(precision, architecture))
     return outcome

@@ -204,16 +204,24 @@ class ExportedModel:
 
     def errors(self, values: list[np.ndarray]) -> tuple[dict[str, float], list[str]]:
         """The error of each tensor of numbers, and the others that are not equal."""
-        errors, differing = {}, []
+        errors = {}
         for name, x, exact in zip([*self.state, "loss"], values, self.exact, strict=True):
-            if not (np.issubdtype(exact.dtype, np.floating) and exact.size):
-                if not np.array_equal(x, exact):
-                    differing.append(name)
+            if not has_error(exact):
                 continue
             distance = np.linalg.norm((x.astype(np.float64) - exact).ravel())
             scale = np.linalg.norm(exact.ravel())
             errors[name] = float(distance / scale) if scale > 0 else float(distance)
-        return errors, differing
+        return errors, self.differing(values, self.exact)
+
+    def differing(self, values: list[np.ndarray], expected: list[np.ndarray]) -> list[str]:
+        """The tensors without numbers that have an error which are not as expected."""
+        both = zip([*self.state, "loss"], values, expected, strict=True)
+        return [name for name, x, y in both if not has_error(y) and not np.array_equal(x, y)]
+
+
+def has_error(tensor: np.ndarray) -> bool:
+    """Whether a tensor has numbers, and numbers that rounding changes."""
+    return bool(np.issubdtype(tensor.dtype, np.floating) and tensor.size)
 
 
 class Record:
