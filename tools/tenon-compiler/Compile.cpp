@@ -66,8 +66,8 @@ int tool::runCompile(Arguments arguments, Modules *) {
               "for GPUs: keep PTX and machine code here for later "
               "compilations, at most 1.25 GiB");
   takePlanningOptions(parser, options,
-                      "the most memory the step may use, such as 1.6GiB, or "
-                      "smallest; the rest is computed again");
+                      "the most memory to use, such as 1.6GiB, or smallest; "
+                      "the rest is computed again");
   parser.custom(
       "entry", "NAME=FILE.mlir",
       "a further entry point, such as an evaluation, that reads the "
