@@ -26,7 +26,6 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/ActivationPattern.h"
 #include "tenon/Fusion/LibraryGroup.h"
-#include "tenon/Fusion/NarrowConversions.h"
 #include "tenon/Libraries/Library.h"
 #include "tenon/Target/GpuArchitectures.h"
 

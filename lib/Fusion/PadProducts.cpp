@@ -34,7 +34,6 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Fusion/NarrowConversions.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -474,7 +473,8 @@ private:
 bool PadProducts::isWorthIt(DotGeneralOp dot) const {
   Type element = elementOf(dot.getLhs());
   auto dimensions = freeDimensions(dot);
-  if (!stablehlo::isFloatOf16Bits(element) || dimensions.empty() || !dimensions.back())
+  if (!stablehlo::isFloatOf16Bits(element) || dimensions.empty() ||
+      !dimensions.back())
     return false;
   const int64_t extent = shapeOf(dot.getResult()).back();
   if (extent < leastExtent || extent % elementsOfAccess == 0)

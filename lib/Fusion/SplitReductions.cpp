@@ -12,7 +12,6 @@
 
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Fusion/NarrowConversions.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"

@@ -1,8 +1,8 @@
 //===- NarrowConversions.h - Conversions between f32 and 16 bits ----------===//
 //
-// What products and what is around them are told by: floats of 16 bits, and the
-// conversions that widen them to f32 and round f32 to them, a user's or the
-// compiler's own.
+// What products and what is around them are told by: the conversions that widen
+// floats of 16 bits to f32 and round f32 to them, a user's or the compiler's
+// own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,15 @@
 namespace tenon::fusion {
 
 inline bool widens(stablehlo::ConvertOp convert) {
-  return stablehlo::isFloatOf16Bits(mlir::getElementTypeOrSelf(convert.getOperand())) &&
+  return stablehlo::isFloatOf16Bits(
+             mlir::getElementTypeOrSelf(convert.getOperand())) &&
          mlir::getElementTypeOrSelf(convert.getType()).isF32();
 }
 
 inline bool rounds(stablehlo::ConvertOp convert) {
   return mlir::getElementTypeOrSelf(convert.getOperand()).isF32() &&
-         stablehlo::isFloatOf16Bits(mlir::getElementTypeOrSelf(convert.getType()));
+         stablehlo::isFloatOf16Bits(
+             mlir::getElementTypeOrSelf(convert.getType()));
 }
 
 } // namespace tenon::fusion

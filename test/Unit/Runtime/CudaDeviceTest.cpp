@@ -322,16 +322,22 @@ TEST(CudaDevice, RunsAProductInTheGraph) {
   EXPECT_TRUE(times[4].library);
 }
 
+/// Why a file does not load whose last call is spoiled.
+template <typename Spoil>
+static std::string whyNot(Index index, Spoil spoil) {
+  spoil(index, index.entryPoints[0].program.instructions.back());
+  Error error;
+  EXPECT_FALSE(load(index, ptx, error));
+  return error.message;
+}
+
+static void says(const std::string &message, const char *expected) {
+  EXPECT_NE(message.find(expected), std::string::npos) << message;
+}
+
 TEST(CudaDevice, SaysWhatIsWrongWithALibraryCall) {
   auto whyNot = [](auto spoil) {
-    Index index = productIndex(smallProduct());
-    spoil(index, index.entryPoints[0].program.instructions.back());
-    Error error;
-    EXPECT_FALSE(load(index, ptx, error));
-    return error.message;
-  };
-  auto says = [](const std::string &message, const char *expected) {
-    EXPECT_NE(message.find(expected), std::string::npos) << message;
+    return ::whyNot(productIndex(smallProduct()), spoil);
   };
   says(whyNot([](Index &, Instruction &call) { call.operands.pop_back(); }),
        "a library call has 2 arguments, expected 3");
@@ -396,15 +402,6 @@ TEST(CudaDevice, HasItsHostRunACallInTheGraph) {
 }
 
 TEST(CudaDevice, SaysWhatIsWrongWithACallOnTheHost) {
-  auto whyNot = [](Index index, auto spoil) {
-    spoil(index, index.entryPoints[0].program.instructions.back());
-    Error error;
-    EXPECT_FALSE(load(index, ptx, error));
-    return error.message;
-  };
-  auto says = [](const std::string &message, const char *expected) {
-    EXPECT_NE(message.find(expected), std::string::npos) << message;
-  };
   says(whyNot(factorIndex(),
               [](Index &, Instruction &call) {
                 call.operands.push_back({2, 0, 64});
