@@ -319,15 +319,15 @@ const Form integerForms[] = {
     {"shr{.u64,.b64}", "d64 s64 s32",
      each<[](u64 a, u32 b) { return shiftRight(a, b); }, u64, u64, u32>},
     {"shf.l.wrap.b32", "d32 s32 s32 s32",
-     each<[](u32 a, u32 b,
-             u32 c) { return u32((u64(b) << 32 | a) << (c & 31) >> 32); },
+     each<[](u32 a, u32 b, u32 c) {
+       return u32((u64(b) << 32 | a) << (c & 31) >> 32);
+     },
           u32, u32, u32, u32>},
     {"shf.l.clamp.b32", "d32 s32 s32 s32",
-     each<
-         [](u32 a, u32 b, u32 c) {
-           return c >= 32 ? a : u32((u64(b) << 32 | a) << c >> 32);
-         },
-         u32, u32, u32, u32>},
+     each<[](u32 a, u32 b, u32 c) {
+       return c >= 32 ? a : u32((u64(b) << 32 | a) << c >> 32);
+     },
+          u32, u32, u32, u32>},
     {"shf.r.wrap.b32", "d32 s32 s32 s32",
      each<[](u32 a, u32 b,
              u32 c) { return u32((u64(b) << 32 | a) >> (c & 31)); },
