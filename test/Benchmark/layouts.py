@@ -2,11 +2,11 @@
 """Layouts that the compiler chooses, next to those that people write: what a step is predicted to take, and what fits.
 
     ninja -C build/dev tenon LayoutPrices
-    python layouts.py measure OUT.jsonl [--only NAMES] [--meshes MESH...] [--build BUILD] [--scratch FOLDER]
-    python layouts.py table OUT.jsonl               the table of docs/Benchmarks/Sharding.md
+    python layouts.py measure [--only NAMES] [--meshes MESH...] [--shares SHARE...]
+    python layouts.py table                         the table of docs/Benchmarks/Sharding.md
 
 Nothing is run: steps are exported with abstract arrays, cut, checked and priced, on ranks that are GPUs with published rates
-(MACHINE). Each outcome is written as soon as it is known, and what OUT.jsonl holds is not measured again. `tenon compile` asks the
+(MACHINE). Each outcome goes to layouts.jsonl as soon as it is known, and what is there is not measured again. `tenon compile` asks the
 planner what fits into a budget; here it is the choice itself that keeps within the bytes that it counts (layouts/LayoutPrices.cpp).
 
 A plan of people says how arguments lie: the batch, the parameters and what an optimizer keeps of them. It is priced twice, and
@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+OUTCOMES = Path(__file__).with_suffix(".jsonl")
 sys.path[:0] = [str(ROOT / "test/EndToEnd"), str(ROOT / "test/EndToEnd/models")]
 
 from plans_of_people import EXPERTS, MEGATRON, Argument, arguments_of, batch_lines, lines_by_name, sizes_of, state_lines
@@ -140,6 +141,7 @@ class Compiler:
             return None
         return {
             "seconds": stage["compute_seconds"] + stage["communication_seconds"],
+            "communication_seconds": stage["communication_seconds"],
             "received_bytes": stage["received_bytes"],
             "collectives": stage["collectives"],
             "peak_bytes": choice.get("peak_bytes", stage.get("peak_bytes")),
@@ -153,15 +155,22 @@ def measure(
     compiler: Compiler,
     names: list[str],
     meshes: list[str],
+    shares: list[float],
     known: set[tuple[str, str, float]],
     write: Callable[[dict[str, Any]], None],
 ) -> None:
-    """All shares of the named steps on these meshes; the largest shares first."""
-    for share in SHARES:
+    """The named steps on these meshes at these shares, the largest shares first."""
+    for share in sorted(shares, reverse=True):
         for name in names:
             for mesh in meshes:
                 if (name, mesh, share) not in known:
                     write(measure_row(compiler, name, mesh, share))
+
+
+def commit() -> str:
+    """The revision that is measured."""
+    command = ["git", "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout.strip()
 
 
 def measure_row(compiler: Compiler, name: str, mesh: str, share: float) -> dict[str, Any]:
@@ -182,7 +191,7 @@ def measure_row(compiler: Compiler, name: str, mesh: str, share: float) -> dict[
     solved = {plan: None if proved else compiler.price(text, mesh, f"solve:{file}", budget) for plan, file in files.items()}
     print(f"{name} {mesh} {share}: {chosen and chosen['seconds'] * 1e3}", file=sys.stderr, flush=True)
     prices = {plan: {"solved": solved[plan], "followed": followed[plan]} for plan in plans}
-    return {"step": name, "mesh": mesh, "share": share, "budget": budget, "plans": prices, "chosen": chosen}
+    return {"commit": commit(), "step": name, "mesh": mesh, "share": share, "budget": budget, "plans": prices, "chosen": chosen}
 
 
 def best_of_people(line: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -196,41 +205,41 @@ def best_of_people(line: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     return min(fitting, key=lambda each: each[1]["seconds"], default=None)
 
 
+def times(price: dict[str, Any]) -> list[str]:
+    """Milliseconds of a step, those of them in which ranks exchange, and what a rank receives."""
+    return [f"{price['seconds'] * 1e3:.2f}", f"{price['communication_seconds'] * 1e3:.2f}", f"{price['received_bytes'] / 1e6:.1f}"]
+
+
 def table(lines: list[dict[str, Any]]) -> str:
     """For docs/Benchmarks/Sharding.md."""
-    text = "| step | mesh | share | MB on a rank | chosen ms | gap % | MB received | best of people | ms | MB received | ratio |\n"
-    text += "|---|---|---:|---:|---:|---:|---:|---|---:|---:|---:|\n"
+    text = "| step | mesh | share | MB on a rank | chosen ms | exchange | MB | gap % | best of people | ms | exchange | MB | ratio |\n"
+    text += "|---|---|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|\n"
     worst = 0.0
     missed = 0
     steps, meshes = list(CASES), list(MESHES)
     for line in sorted(lines, key=lambda each: (steps.index(each["step"]), meshes.index(each["mesh"]), -each["share"])):
         best, chosen = best_of_people(line), line["chosen"]
         row = [line["step"], line["mesh"], f"{line['share']:.2f}", f"{line['budget'] / 1e6:.1f}"]
-        if chosen:
-            row += [f"{chosen['seconds'] * 1e3:.2f}", f"{chosen['gap'] * 100:.2f}", f"{chosen['received_bytes'] / 1e6:.1f}"]
-        else:
-            row += ["none found", "", ""]
-        if best:
-            row += [best[0], f"{best[1]['seconds'] * 1e3:.2f}", f"{best[1]['received_bytes'] / 1e6:.1f}"]
-        else:
-            row += ["none fits", "", ""]
+        row += [*times(chosen), f"{chosen['gap'] * 100:.2f}"] if chosen else ["none found", "", "", ""]
+        row += [best[0], *times(best[1])] if best else ["none fits", "", "", ""]
         ratio = chosen["seconds"] / best[1]["seconds"] if chosen and best else None
         worst = max(worst, ratio or 0)
         missed += bool(best and not chosen)
         row.append(f"{ratio:.4f}" if ratio else "")
         text += f"| {' | '.join(row)} |\n"
-    return (
-        text + f"\n{len(lines)} rows; the largest ratio is {worst:.4f}, and in {missed} no choice was found where a plan of people fits.\n"
-    )
+    commits = ", ".join(sorted({line["commit"] for line in lines}))
+    text += f"\n{len(lines)} rows, with {commits}; the largest ratio is {worst:.4f}, "
+    return text + f"and in {missed} no choice was found where a plan of people fits.\n"
 
 
 def main() -> None:
     """Measures, or prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("verb", choices=("measure", "table"))
-    parser.add_argument("outcomes", type=Path)
+    parser.add_argument("--outcomes", type=Path, default=OUTCOMES, help="file of outcomes (layouts.jsonl beside this)")
     parser.add_argument("--only", default=",".join(CASES), help="names of steps, with commas between them")
     parser.add_argument("--meshes", nargs="+", default=list(MESHES), choices=MESHES)
+    parser.add_argument("--shares", nargs="+", type=float, default=list(SHARES), choices=SHARES)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev")
     parser.add_argument("--scratch", type=Path, default=Path("/tmp/tenon-layouts"))
     arguments = parser.parse_args()
@@ -245,7 +254,7 @@ def main() -> None:
             out.write(json.dumps(line) + "\n")
             out.flush()
 
-        measure(Compiler(arguments.build, arguments.scratch), arguments.only.split(","), arguments.meshes, known, write)
+        measure(Compiler(arguments.build, arguments.scratch), arguments.only.split(","), arguments.meshes, arguments.shares, known, write)
 
 
 if __name__ == "__main__":
