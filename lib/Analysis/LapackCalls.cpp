@@ -43,15 +43,31 @@ static char letterOf(stablehlo::CustomCallOp op, StringRef name) {
   return letter ? char(letter.getValue().getZExtValue()) : ' ';
 }
 
+/// The operand whose matrices have the extents of the description: of trsm, the
+/// right-hand side has the shape of the result.
+static RankedTensorType matricesOf(stablehlo::CustomCallOp op,
+                                   std::optional<LapackRoutine> routine) {
+  unsigned at = routine == LapackRoutine::trsm ? 1 : 0;
+  return op->getNumOperands() > at
+             ? dyn_cast<RankedTensorType>(op->getOperand(at).getType())
+             : RankedTensorType();
+}
+
+/// Whether a complex element is a last dimension of two parts.
+static bool isSplit(RankedTensorType matrices, ElementType type) {
+  return (type == ElementType::c64 || type == ElementType::c128) &&
+         !isa<ComplexType>(matrices.getElementType());
+}
+
 /// Whether the factors of a decomposition without vectors, which nobody reads,
 /// have the extents that mode S computes.
 static bool hasThinFactors(stablehlo::CustomCallOp op,
-                           const LapackDescription &d, bool isSplit) {
+                           const LapackDescription &d, bool hasParts) {
   if (op->getNumResults() < 4)
     return false;
   auto elements = [&](unsigned result) {
     auto type = dyn_cast<RankedTensorType>(op->getResult(result).getType());
-    return type ? type.getNumElements() / (isSplit ? 2 : 1) : 0;
+    return type ? type.getNumElements() / (hasParts ? 2 : 1) : 0;
   };
   int64_t k = std::min(d.rows, d.columns);
   return elements(2) == d.batch * d.rows * k &&
@@ -69,12 +85,7 @@ tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
   }
   auto type = typeOf(name.front());
   auto routine = fromName<LapackRoutine>(realName(name.drop_front()));
-  auto operand = op->getNumOperands()
-                     ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
-                     : RankedTensorType();
-  // Of trsm, the right-hand side has the shape of the result.
-  if (routine == LapackRoutine::trsm && op->getNumOperands() > 1)
-    operand = dyn_cast<RankedTensorType>(op->getOperand(1).getType());
+  RankedTensorType operand = matricesOf(op, routine);
   if (!type || !routine || !operand) {
     whyNot = ("the LAPACK routine @" + target + " is not offered").str();
     return std::nullopt;
@@ -83,9 +94,8 @@ tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
   description.routine = *routine;
   description.type = *type;
   ArrayRef<int64_t> shape = operand.getShape();
-  bool isComplex = *type == ElementType::c64 || *type == ElementType::c128;
-  bool isSplit = isComplex && !isa<ComplexType>(operand.getElementType());
-  if (isSplit && !shape.empty())
+  const bool hasParts = isSplit(operand, *type);
+  if (hasParts && !shape.empty())
     shape = shape.drop_back();
   if (shape.size() < 2) {
     whyNot = ("@" + target + " works on matrices").str();
@@ -98,7 +108,7 @@ tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
   if (*routine == LapackRoutine::orgqr && op->getNumOperands() > 1) {
     auto scales = cast<RankedTensorType>(op->getOperand(1).getType());
     description.reflectors =
-        scales.getDimSize(scales.getRank() - (isSplit ? 2 : 1));
+        scales.getDimSize(scales.getRank() - (hasParts ? 2 : 1));
   }
   description.triangle = letterOf(op, "uplo");
   description.side = letterOf(op, "side");
@@ -106,10 +116,28 @@ tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
   description.diagonal = letterOf(op, "diag");
   description.mode = letterOf(op, "mode");
   if (*routine == LapackRoutine::gesdd && description.mode == 'N' &&
-      hasThinFactors(op, description, isSplit))
+      hasThinFactors(op, description, hasParts))
     description.mode = 'n';
   whyNot = libraries::whyInvalid(description);
   if (!whyNot.empty())
     return std::nullopt;
   return description;
+}
+
+int64_t tenon::sharedLapackDimensions(stablehlo::CustomCallOp op) {
+  std::string ignored;
+  std::optional<LapackDescription> description = describeLapack(op, ignored);
+  if (!description)
+    return 0;
+  RankedTensorType matrices = matricesOf(op, description->routine);
+  int64_t worked = 2 + isSplit(matrices, description->type);
+  ArrayRef<int64_t> shared = matrices.getShape().drop_back(worked);
+  auto hasThem = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getShape().take_front(shared.size()) == shared;
+  };
+  return llvm::all_of(op->getOperandTypes(), hasThem) &&
+                 llvm::all_of(op->getResultTypes(), hasThem)
+             ? int64_t(shared.size())
+             : 0;
 }

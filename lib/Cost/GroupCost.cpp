@@ -12,8 +12,8 @@
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Cost/ExchangeCost.h"
-#include "tenon/Cost/HostCallCost.h"
 #include "tenon/Cost/KernelCost.h"
+#include "tenon/Cost/LapackCost.h"
 #include "tenon/Cost/ProductCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -262,7 +262,7 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
   if (auto product = isSlow ? productSeconds(kernel.root(), target, target.isa)
                             : std::nullopt)
     roofline.compute = product->generated / double(cores);
-  roofline.start = startSeconds(parts, target) + hostCallSeconds(group, target);
+  roofline.start = startSeconds(parts, target) + lapackSeconds(group, target);
   roofline.bytes = work.bytes;
   roofline.cores = cores;
   return roofline;

@@ -9,11 +9,13 @@
 #include "Lifetimes.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/LapackCalls.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Cost/ExchangeCost.h"
 #include "tenon/Cost/KernelCost.h"
+#include "tenon/Cost/LapackCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Sharding/Propagate.h"
@@ -269,13 +271,22 @@ private:
 
 } // namespace
 
+/// What a routine of LAPACK takes for all matrices; 0 for any other operation.
+static double secondsOfRoutine(Operation *op) {
+  auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+  std::string ignored;
+  auto lapack = call ? describeLapack(call, ignored) : std::nullopt;
+  return lapack ? cost::lapackSeconds(*lapack) : 0;
+}
+
 double Prices::secondsOf(Operation *op, const Factors &rule,
                          const FactorAxes &axes) const {
   LocalWork work(op, rule, axes);
   double share = work.share();
   double flops = contractionFlops(op) * share;
   double compute =
-      cost::arithmeticSeconds(work.operations() * share, cores, target);
+      cost::arithmeticSeconds(work.operations() * share, cores, target) +
+      secondsOfRoutine(op) * share;
   if (flops > 0) {
     double reached = isa<step::AttentionOp>(op) ? target.shares.attention
                      : isa<step::AttentionGradientOp>(op)

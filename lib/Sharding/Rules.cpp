@@ -7,6 +7,7 @@
 #include "tenon/Sharding/Rules.h"
 
 #include "tenon/Analysis/Identity.h"
+#include "tenon/Analysis/LapackCalls.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Analysis/Windows.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
@@ -662,11 +663,18 @@ private:
   }
 
   void batch() {
-    int64_t worked = 2;
-    if (auto transform = dyn_cast<stablehlo::FftOp>(op))
-      worked = transform.getFftLength().size();
-    for (int64_t dim = 0; dim < rankOfResult() - worked; ++dim) {
+    auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+    int64_t count = 0;
+    if (call)
+      count = sharedLapackDimensions(call);
+    else if (auto transform = dyn_cast<stablehlo::FftOp>(op))
+      count = rankOfResult() - int64_t(transform.getFftLength().size());
+    else
+      count = rankOfResult() - 2;
+    for (int64_t dim = 0; dim < count; ++dim) {
       unsigned factor = everyResult(dim);
+      // Of a matrix that is none a library may say that it has no answer.
+      rule.factors[factor].isEven = call != nullptr;
       for (unsigned at = 0; at < op->getNumOperands(); ++at)
         inOperand(at, dim, factor);
     }

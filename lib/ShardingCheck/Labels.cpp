@@ -7,6 +7,7 @@
 
 #include "Labels.h"
 
+#include "tenon/Analysis/LapackCalls.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Analysis/Windows.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
@@ -418,8 +419,13 @@ std::optional<Labels> labelsOf(Operation *op) {
       labeler.shared(dim, 1);
       labeler.found.operands[3][dim] = labeler.found.operands[0][dim];
     }
-  } else if (op->getName().getStringRef() != "stablehlo.custom_call" &&
-             op->getName().getStringRef() != "stablehlo.rng_bit_generator") {
+  } else if (auto call = dyn_cast<stablehlo::CustomCallOp>(op)) {
+    // A library may refuse the matrices of a tail.
+    for (int64_t dim = 0; dim < sharedLapackDimensions(call); ++dim) {
+      labeler.shared(dim, op->getNumOperands());
+      labeler.found.labels.back().isEven = true;
+    }
+  } else if (op->getName().getStringRef() != "stablehlo.rng_bit_generator") {
     return std::nullopt;
   }
   return std::move(labeler.found);

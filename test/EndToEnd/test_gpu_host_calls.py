@@ -8,9 +8,10 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import mpi
 import numpy as np
 import pytest
-from conftest import BUILD, ON_GPU, Outcome, refused, run, succeed
+from conftest import BUILD, ON_GPU, Outcome, refused, run, smallest, succeed
 from jax import lax
 from safetensors.numpy import load_file, save_file
 
@@ -66,6 +67,13 @@ def loops(state: jax.Array, limit: jax.Array) -> tuple[jax.Array, tuple[jax.Arra
     return x * 3, (rounds, s)
 
 
+def stacked(state: jax.Array, batch: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Decompositions of each matrix of a batch, between values that are as large."""
+    q, r = lax.linalg.qr(jnp.tanh(batch) * state, full_matrices=False)
+    u, s, vt = lax.linalg.svd(q * 2 + jnp.sin(batch), full_matrices=False)
+    return state + 0.1 * jnp.mean(q * jnp.cos(batch) + u * s[..., None, :], axis=0), s.sum()
+
+
 class Compiled:
     """A step with the state as its first argument, compiled for the processor and for GPUs."""
 
@@ -88,10 +96,10 @@ class Compiled:
         """A run of some steps."""
         return run("run", file, f"--inputs={self.folder / 'in.safetensors'}", f"--cuda-driver={DRIVER}", *options)
 
-    def results(self, file: Path, steps: int) -> dict[str, np.ndarray]:
+    def results(self, file: Path, steps: int, *options: object) -> dict[str, np.ndarray]:
         """Results of the last step and the state behind it."""
         results, state = self.folder / "results.safetensors", self.folder / "state.safetensors"
-        outcome = self.start(file, f"--steps={steps}", f"--outputs={results}", f"--save={state}")
+        outcome = self.start(file, f"--steps={steps}", f"--outputs={results}", f"--save={state}", *options)
         assert outcome.code == 0, outcome
         return {**load_file(results), **load_file(state)}
 
@@ -152,6 +160,27 @@ def test_calls_are_reported(every: Compiled, looping: Compiled) -> None:
     assert "the host runs" not in succeed("inspect", every.cpu)
     # 3 copies and a call of geqrf, and orgqr's as many, in three rounds.
     assert len(looping.codegen()["on_host"]) == 3
+
+
+def test_ranks_decompose_their_own_matrices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the smallest budget, on two GPUs as in two threads, and nearly as one processor does with the whole batch."""
+    random = np.random.default_rng(22)
+    whole = Compiled(tmp_path, stacked, *(random.normal(size=shape).astype(np.float32) for shape in ((24, 16), (8, 24, 16))))
+    (tmp_path / "layouts.txt").write_text("arg1 = [data, -, -]\n")
+    cut = ("--mesh=data=2", f"--sharding={tmp_path / 'layouts.txt'}")
+    gpu, threads = smallest(whole.folder / "step.mlir", *cut, *ON_GPU), smallest(whole.folder / "step.mlir", *cut)
+    calls = {call["call"] for call in gpu.stages["codegen"]["on_host"]}
+    assert calls == {"geqrf of 4x24x16x0 f32", "orgqr of 4x24x16x16 f32", "gesdd of 4x24x16x0 f32"}
+    found = whole.results(threads.output, 2, "--ranks=2")
+    monkeypatch.setenv("TENON_CUDA_DRIVER", str(DRIVER))
+    monkeypatch.setenv("TENON_EMULATED_CUDA_GPUS", "2")
+    outputs = tmp_path / "outputs"
+    mpi.succeed(2, gpu.output, f"--inputs={tmp_path / 'in.safetensors'}", "--steps=2", f"--outputs={outputs}")
+    same_bits(load_file(outputs), {name: value for name, value in found.items() if name.startswith("result")})
+    # Behind the first step singular vectors may have the other sign, as sums are in another order.
+    found = whole.results(threads.output, 1, "--ranks=2")
+    for name, value in whole.results(whole.cpu, 1).items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize(

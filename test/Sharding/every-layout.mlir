@@ -226,6 +226,21 @@ func.func @solved(%a: tensor<4x2x2xf32>, %b: tensor<4x2x3xf32>) -> tensor<4x2x3x
   return %0 : tensor<4x2x3xf32>
 }
 
+// Matrices of a batch are decomposed where they lie. An uneven batch is gathered,
+// since a library may refuse what lies in a tail.
+// CHECK: decomposed: {{.*}} splits
+// CHECK-NEXT: decomposed_complex: {{.*}} splits
+func.func @decomposed(%a: tensor<4x3x2xf32>) -> (tensor<4x3x2xf32>, tensor<4x2xf32>) {
+  %0:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) {api_version = 4 : i32, mhlo.backend_config = {}} : (tensor<4x3x2xf32>) -> (tensor<4x3x2xf32>, tensor<4x2xf32>)
+  %1 = stablehlo.custom_call @lapack_sorgqr_ffi(%0#0, %0#1) {api_version = 4 : i32, mhlo.backend_config = {}} : (tensor<4x3x2xf32>, tensor<4x2xf32>) -> tensor<4x3x2xf32>
+  return %1, %0#1 : tensor<4x3x2xf32>, tensor<4x2xf32>
+}
+
+func.func @decomposed_complex(%a: tensor<4x2x2x2xf32>) -> (tensor<4x2x2x2xf32>, tensor<4x2xf32>, tensor<4xi32>) {
+  %0:3 = stablehlo.custom_call @lapack_cheevd_ffi(%a) {api_version = 4 : i32, mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<4x2x2x2xf32>) -> (tensor<4x2x2x2xf32>, tensor<4x2xf32>, tensor<4xi32>)
+  return %0#0, %0#1, %0#2 : tensor<4x2x2x2xf32>, tensor<4x2xf32>, tensor<4xi32>
+}
+
 func.func @counted(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
   %0 = stablehlo.iota dim = 1 : tensor<4x5xf32>
   %1 = stablehlo.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf32>

@@ -22,6 +22,11 @@ namespace tenon {
 std::optional<libraries::LapackDescription>
 describeLapack(stablehlo::CustomCallOp op, std::string &whyNot);
 
+/// How many dimensions in front of its matrices all operands and results of
+/// such a call share: the matrices at an index along them have nothing to do
+/// with those at another. 0 for what is no LAPACK call.
+int64_t sharedLapackDimensions(stablehlo::CustomCallOp op);
+
 } // namespace tenon
 
 #endif // TENON_ANALYSIS_LAPACKCALLS_H

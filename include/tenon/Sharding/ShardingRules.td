@@ -48,7 +48,7 @@ def gathers : Structure;
 def scatters : Structure;
 /// Dimensions that are not sorted.
 def sorts : Structure;
-/// Dimensions in front of those that it works on.
+/// Dimensions in front of those that it works on; none of an unknown call.
 def batches : Structure;
 /// Every dimension of the result.
 def generates : Structure;
@@ -155,6 +155,7 @@ def : Rule<"stablehlo.scatter", scatters>;
 def : Rule<"stablehlo.sort", sorts>;
 def : Rule<"chlo.top_k", sorts>;
 def : Rule<"stablehlo.cholesky", batches>;
+def : Rule<"stablehlo.custom_call", batches>;
 def : Rule<"stablehlo.fft", batches>;
 def : Rule<"stablehlo.triangular_solve", batches>;
 
@@ -173,8 +174,7 @@ def : Rule<"stablehlo.while", flows>;
 // Roundings, whose bits depend on the index of an element.
 def : Rule<"step.stochastic_round", rounds>;
 
-// Replicated: unknown code, and bits that depend on all elements before.
-def : Rule<"stablehlo.custom_call", gathered>;
+// Replicated: bits that depend on all elements before.
 def : Rule<"stablehlo.rng_bit_generator", gathered>;
 
 

@@ -207,7 +207,7 @@ TEST_F(GroupCosts, GpusMultiplyNarrowTypesOnTensorCores) {
                    large / (0.25 * 800e9) + launch);
 }
 
-TEST_F(GroupCosts, AGpuWaitsForWhatItsHostComputes) {
+TEST_F(GroupCosts, ADecompositionIsWorkOfOneThread) {
   target::Target gpu = machine();
   gpu.gpu = true;
   gpu.hostLink = 64e9;
@@ -221,9 +221,11 @@ TEST_F(GroupCosts, AGpuWaitsForWhatItsHostComputes) {
       return %0#0 : tensor<256x256xf32>
     })";
   const double alone = predictStep(parse(text), machine()).total.seconds;
+  EXPECT_NEAR(alone, 9 * 256. * 256 * 256 / 3e9, 1e-3);
+  // On a GPU operands and results are copied from its host and back.
   const double copied = 2 * 4 * 256 * 256 + 4 * 256 + 4;
   EXPECT_NEAR(predictStep(parse(text), gpu).total.seconds - alone,
-              copied / 64e9 + 5 * launch + 9 * 256. * 256 * 256 / 3e9, 1e-9);
+              copied / 64e9 + 5 * launch, 1e-9);
 }
 
 TEST_F(GroupCosts, AnEmbeddingReadsTheRowsItLooksUp) {

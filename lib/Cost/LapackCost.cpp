@@ -1,10 +1,10 @@
-//===- HostCallCost.cpp - Seconds of library calls on a GPU's host --------===//
+//===- LapackCost.cpp - Seconds of matrix decompositions ------------------===//
 //
-// See HostCallCost.h.
+// See LapackCost.h.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Cost/HostCallCost.h"
+#include "tenon/Cost/LapackCost.h"
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -17,12 +17,12 @@ using namespace tenon;
 using namespace tenon::cost;
 using libraries::LapackRoutine;
 
-/// Operations of one thread of the host in LAPACK. Debian's, on one core of an
+/// Operations of one thread in LAPACK. Debian's, on one core of an
 /// Intel server, makes 1.4 (factors of 64 x 64 f32) to 9 (singular values of
 /// 256 x 256) billion.
 static constexpr double operationsPerSecond = 3e9;
 
-double cost::operationsOf(const libraries::LapackDescription &lapack) {
+double cost::lapackSeconds(const libraries::LapackDescription &lapack) {
   const auto m = double(lapack.rows), n = double(lapack.columns),
              k = double(lapack.reflectors), least = std::min(m, n),
              most = std::max(m, n);
@@ -52,20 +52,22 @@ double cost::operationsOf(const libraries::LapackDescription &lapack) {
   }
   const bool isComplex =
       lapack.type == ElementType::c64 || lapack.type == ElementType::c128;
-  return double(lapack.batch) * real * (isComplex ? 4 : 1);
+  return double(lapack.batch) * real * (isComplex ? 4 : 1) /
+         operationsPerSecond;
 }
 
-double cost::hostCallSeconds(step::GroupOp group,
-                             const target::Target &target) {
+double cost::lapackSeconds(step::GroupOp group, const target::Target &target) {
   auto attribute = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   std::string ignored;
-  auto call = attribute && target.isGpu()
-                  ? exec::fromAttribute(attribute, ignored)
-                  : std::nullopt;
+  auto call =
+      attribute ? exec::fromAttribute(attribute, ignored) : std::nullopt;
   auto *lapack =
       call ? std::get_if<libraries::LapackDescription>(&*call) : nullptr;
   if (!lapack)
     return 0;
+  const double routine = lapackSeconds(*lapack);
+  if (!target.isGpu())
+    return routine;
   double bytes = 0;
   for (ValueRange values :
        {ValueRange(group.getInputs()), ValueRange(group.getOutputs())})
@@ -73,7 +75,6 @@ double cost::hostCallSeconds(step::GroupOp group,
       bytes += double(storedBytes(value.getType()));
   const int64_t nodes = target::nodesOfHostCall(
       int64_t(group.getInputs().size() + group.getOutputs().size()));
-  return operationsOf(*lapack) / operationsPerSecond +
-         double(nodes) * target.overheads.launch +
+  return routine + double(nodes) * target.overheads.launch +
          (target.hostLink > 0 ? bytes / target.hostLink : 0);
 }
