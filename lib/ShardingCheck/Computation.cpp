@@ -177,6 +177,9 @@ bool PartitionChecker::placeResult(const std::vector<Place> &places,
                                    Value part, Value value, Holding &held) {
   std::vector<Range> ranges;
   ArrayRef<int64_t> extents = shapeOf(part), shape = shapeOf(value);
+  // Two reshapes of one tensor differ in nothing but this.
+  if (extents.size() != shape.size())
+    return false;
   for (auto [dim, label] : llvm::enumerate(labels.results[at])) {
     if (label == shardingcheck::whole || !places[label].extent) {
       // A dimension that no operand has is made as a whole.

@@ -226,6 +226,14 @@ func.func @solved(%a: tensor<4x2x2xf32>, %b: tensor<4x2x3xf32>) -> tensor<4x2x3x
   return %0 : tensor<4x2x3xf32>
 }
 
+// Neither shape is the other one with dimensions missing at its end.
+// CHECK: shaped_twice: {{.*}} splits
+func.func @shaped_twice(%x: tensor<4x1xf32>) -> (tensor<4xf32>, tensor<4x1x1xf32>) {
+  %0 = stablehlo.reshape %x : (tensor<4x1xf32>) -> tensor<4xf32>
+  %1 = stablehlo.reshape %x : (tensor<4x1xf32>) -> tensor<4x1x1xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4x1x1xf32>
+}
+
 // Matrices of a batch are decomposed where they lie. An uneven batch is gathered,
 // since a library may refuse what lies in a tail.
 // CHECK: decomposed: {{.*}} splits
