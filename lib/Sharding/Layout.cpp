@@ -234,13 +234,6 @@ std::optional<Layout> Layout::parse(StringRef text, const Mesh &mesh,
   return LayoutReader(text, mesh, error).read();
 }
 
-int64_t tenon::sharding::countOf(ArrayRef<AxisPart> parts) {
-  int64_t count = 1;
-  for (const AxisPart &part : parts)
-    count *= part.size;
-  return count;
-}
-
 bool tenon::sharding::cutsApart(const Mesh &mesh, ArrayRef<AxisPart> parts,
                                 int64_t extent) {
   auto isApart = [&](const AxisPart &part) { return part.axis == mesh.apart; };

@@ -14,9 +14,9 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
-#include <map>
 #include <queue>
-#include <tuple>
+#include <string>
+#include <unordered_map>
 
 using namespace tenon::sharding;
 using llvm::ArrayRef;
@@ -26,17 +26,15 @@ namespace {
 
 int64_t elementsOf(const Layout &layout, ArrayRef<int64_t> shape) {
   int64_t count = 1;
-  for (int64_t extent : layout.localShape(shape))
-    count *= extent;
+  for (auto [extent, parts] : llvm::zip_equal(shape, layout.dims))
+    count *= shardExtent(extent, countOf(parts));
   return count;
 }
 
-/// As receivedBy(), of a step between two layouts.
+/// As receivedBy(), of a step between two layouts in which a device has so many
+/// bytes.
 int64_t receivedBetween(ReshardKind kind, const Layout &source,
-                        const Layout &target, ArrayRef<int64_t> shape,
-                        int64_t elementBytes) {
-  int64_t before = elementsOf(source, shape) * elementBytes;
-  int64_t behind = elementsOf(target, shape) * elementBytes;
+                        const Layout &target, int64_t before, int64_t behind) {
   auto partsOf = [](const Layout &layout) {
     int64_t count = 1;
     for (const AxisParts &parts : layout.dims)
@@ -74,15 +72,6 @@ constexpr size_t mostPermutedAtoms = 4;
 /// On meshes of more axes plans are direct, see below.
 constexpr size_t mostFreeAxes = 3;
 
-/// A layout as a key of maps.
-using Key = std::pair<std::vector<AxisParts>, AxisParts>;
-
-Key keyOf(const Layout &layout) {
-  Key key{layout.dims, layout.pending};
-  llvm::sort(key.second); // their order says nothing
-  return key;
-}
-
 class Planner {
 public:
   Planner(const Mesh &mesh, ArrayRef<int64_t> shape, int64_t elementBytes,
@@ -113,7 +102,27 @@ public:
   }
 
 private:
-  using Visit = llvm::function_ref<void(ReshardKind, Layout)>;
+  using Visit = llvm::function_ref<void(ReshardKind, const Layout &)>;
+
+  /// A layout in a few bytes, for maps: the numbers of its atoms, counted from
+  /// one, with a zero behind each dimension and what is pending, whose order
+  /// says nothing. Layouts are in the order of their keys.
+  using Key = std::string;
+
+  Key keyOf(const Layout &layout) const {
+    Key key;
+    auto add = [&](ArrayRef<AxisPart> parts) {
+      for (const AxisPart &part : parts)
+        key.push_back(char(llvm::find(atoms, part) - atoms.begin() + 1));
+      key.push_back(0);
+    };
+    for (const AxisParts &parts : layout.dims)
+      add(parts);
+    AxisParts pending = layout.pending;
+    llvm::sort(pending);
+    add(pending);
+    return key;
+  }
 
   void findAtoms(const Layout &source, const Layout &target) {
     SmallVector<SmallVector<int64_t>> cuts(mesh.axes.size());
@@ -157,49 +166,54 @@ private:
   }
 
   ReshardPlan search() {
+    using Price = std::pair<int64_t, int64_t>; // bytes, steps
     struct Place {
-      int64_t cost = 0;
-      int64_t steps = 0;
+      Price price;
       Layout layout;
       ReshardKind by = ReshardKind::slice;
-      std::optional<Key> previous;
+      const Place *previous = nullptr;
       bool isFinal = false;
     };
-    std::map<Key, Place> places;
+    std::unordered_map<Key, Place> places;
     const int64_t source = elementsOf(start, shape);
-    using Entry = std::tuple<int64_t, int64_t, Key>; // cost, steps
+    using Entry = std::pair<Price, Key>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     places[keyOf(start)].layout = start;
-    queue.push({0, 0, keyOf(start)});
-    Key end = keyOf(goal);
+    queue.push({{0, 0}, keyOf(start)});
+    const Key end = keyOf(goal);
+    std::optional<Price> known; // of a way to the goal
     while (!queue.empty()) {
-      auto [cost, steps, key] = queue.top();
+      const auto [price, key] = queue.top();
       queue.pop();
       Place &place = places[key];
-      if (place.isFinal ||
-          std::pair(cost, steps) != std::pair(place.cost, place.steps))
+      if (place.isFinal || price != place.price)
         continue;
       place.isFinal = true;
       if (key == end)
         break;
-      Layout from = place.layout;
+      const Layout &from = place.layout;
       int64_t read = elementsOf(from, shape);
-      auto visit = [&](ReshardKind kind, Layout to) {
-        int64_t held = read + elementsOf(to, shape);
-        bool isFirst = steps == 0; // then the source is what the step reads
-        if ((memory && held + (isFirst ? 0 : source) > *memory) ||
+      auto visit = [&](ReshardKind kind, const Layout &to) {
+        int64_t written = elementsOf(to, shape);
+        Price total = {price.first + receivedBetween(kind, from, to,
+                                                     read * elementBytes,
+                                                     written * elementBytes),
+                       price.second + 1};
+        if (known && total >= *known)
+          return;
+        // The source is what the first step reads.
+        int64_t held = read + written + (price.second == 0 ? 0 : source);
+        if ((memory && held > *memory) ||
             (isApart && exchangesMore(kind, from, to)))
           return;
-        int64_t total =
-            cost + receivedBetween(kind, from, to, shape, elementBytes);
         Key next = keyOf(to);
         auto [found, isNew] = places.try_emplace(next);
-        Place &other = found->second;
-        if (!isNew &&
-            std::pair(other.cost, other.steps) <= std::pair(total, steps + 1))
+        if (!isNew && found->second.price <= total)
           return;
-        other = {total, steps + 1, std::move(to), kind, key, false};
-        queue.push({total, steps + 1, next});
+        found->second = {total, to, kind, &place};
+        if (next == end)
+          known = total;
+        queue.push({total, std::move(next)});
       };
       forEachNeighbour(from, visit);
     }
@@ -207,12 +221,10 @@ private:
     auto reached = places.find(end);
     if (reached == places.end())
       return plan;
-    plan.received = reached->second.cost;
-    for (auto *place = &reached->second; place->previous;) {
-      auto *previous = &places.find(*place->previous)->second;
-      plan.steps.push_back({place->by, previous->layout, place->layout});
-      place = previous;
-    }
+    plan.received = reached->second.price.first;
+    for (const Place *place = &reached->second; place->previous;
+         place = place->previous)
+      plan.steps.push_back({place->by, place->previous->layout, place->layout});
     std::reverse(plan.steps.begin(), plan.steps.end());
     return plan;
   }
@@ -328,7 +340,7 @@ private:
         Layout to = from;
         to.dims[dim].resize(kept);
         if (nestsIn(dim, to.dims[dim], from.dims[dim]))
-          visit(ReshardKind::allGather, std::move(to));
+          visit(ReshardKind::allGather, to);
       }
   }
 
@@ -366,40 +378,43 @@ private:
     for (const AxisParts &parts : from.dims)
       counts.push_back(countOf(parts));
     if (isDirect || atoms.size() > mostPermutedAtoms) {
-      bool fits = keyOf(goal).second == keyOf(from).second;
+      bool fits = std::is_permutation(goal.pending.begin(), goal.pending.end(),
+                                      from.pending.begin(), from.pending.end());
       for (auto [count, parts] : llvm::zip_equal(counts, goal.dims))
         fits &= count == countOf(parts);
       if (fits && !(goal == from))
         visit(ReshardKind::permute, goal);
       return;
     }
-    Layout empty = from;
-    for (AxisParts &parts : empty.dims)
+    Layout layout = from;
+    for (AxisParts &parts : layout.dims)
       parts.clear();
-    SmallVector<AxisPart> usable;
+    SmallVector<AxisPart> left;
     for (const AxisPart &atom : atoms)
-      if (!empty.uses(atom))
-        usable.push_back(atom);
-    auto fill = [&](auto &self, size_t dim, SmallVector<AxisPart> left,
-                    Layout layout) -> void {
+      if (!layout.uses(atom))
+        left.push_back(atom);
+    auto fill = [&](auto &self, size_t dim) -> void {
       if (dim == shape.size()) {
         if (!(layout == from))
-          visit(ReshardKind::permute, std::move(layout));
+          visit(ReshardKind::permute, layout);
         return;
       }
-      int64_t count = countOf(layout.dims[dim]);
+      AxisParts &parts = layout.dims[dim];
+      int64_t count = countOf(parts);
       if (count == counts[dim])
-        return self(self, dim + 1, left, layout);
-      for (size_t at = 0; at < left.size(); ++at)
-        if (counts[dim] % (count * left[at].size) == 0) {
-          SmallVector<AxisPart> fewer(left);
-          fewer.erase(fewer.begin() + at);
-          Layout more = layout;
-          more.dims[dim].push_back(left[at]);
-          self(self, dim, fewer, more);
-        }
+        return self(self, dim + 1);
+      for (size_t at = 0; at < left.size(); ++at) {
+        const AxisPart part = left[at];
+        if (counts[dim] % (count * part.size) != 0)
+          continue;
+        left.erase(left.begin() + at);
+        parts.push_back(part);
+        self(self, dim);
+        parts.pop_back();
+        left.insert(left.begin() + at, part);
+      }
     };
-    fill(fill, 0, usable, empty);
+    fill(fill, 0);
   }
 
   void reduce(const Layout &from, Visit visit) const {
@@ -423,7 +438,7 @@ private:
           if (nestsIn(dim, to.dims[dim], cut.dims[dim]) &&
               ((!isDirect && countOf(cut.dims[dim]) <= shape[dim]) ||
                wants(dim, cut.dims[dim])))
-            visit(ReshardKind::reduceScatter, std::move(cut));
+            visit(ReshardKind::reduceScatter, cut);
         }
       } while (std::next_permutation(finished.begin(), finished.end()));
     }
@@ -448,7 +463,9 @@ private:
 int64_t tenon::sharding::receivedBy(const ReshardStep &step,
                                     ArrayRef<int64_t> shape,
                                     int64_t elementBytes) {
-  return receivedBetween(step.kind, step.from, step.to, shape, elementBytes);
+  return receivedBetween(step.kind, step.from, step.to,
+                         elementsOf(step.from, shape) * elementBytes,
+                         elementsOf(step.to, shape) * elementBytes);
 }
 
 ReshardPlan tenon::sharding::planReshard(const Mesh &mesh,

@@ -127,7 +127,12 @@ struct Layout {
 };
 
 /// How many shards these make.
-int64_t countOf(llvm::ArrayRef<AxisPart> parts);
+inline int64_t countOf(llvm::ArrayRef<AxisPart> parts) {
+  int64_t count = 1;
+  for (const AxisPart &part : parts)
+    count *= part.size;
+  return count;
+}
 
 /// The extent of each of `count` shards.
 inline int64_t shardExtent(int64_t extent, int64_t count) {
