@@ -206,22 +206,24 @@ def best_of_people(line: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
 
 
 def times(price: dict[str, Any]) -> list[str]:
-    """Milliseconds of a step, those of them in which ranks exchange, and what a rank receives."""
-    return [f"{price['seconds'] * 1e3:.2f}", f"{price['communication_seconds'] * 1e3:.2f}", f"{price['received_bytes'] / 1e6:.1f}"]
+    """Milliseconds of a step, those of them in which ranks exchange, in how many exchanges, and what a rank receives."""
+    milliseconds = [f"{price[seconds] * 1e3:.2f}" for seconds in ("seconds", "communication_seconds")]
+    return [*milliseconds, str(sum(price["collectives"].values())), f"{price['received_bytes'] / 1e6:.1f}"]
 
 
 def table(lines: list[dict[str, Any]]) -> str:
     """For docs/Benchmarks/Sharding.md."""
-    text = "| step | mesh | share | MB on a rank | chosen ms | exchange | MB | gap % | best of people | ms | exchange | MB | ratio |\n"
-    text += "|---|---|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|\n"
+    columns = "ms | of exchange | exchanges | MB received"
+    text = f"| step | mesh | share | MB on a rank | chosen: {columns} | gap % | best of people | {columns} | ratio |\n"
+    text += "|---|---|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|\n"
     worst = 0.0
     missed = 0
     steps, meshes = list(CASES), list(MESHES)
     for line in sorted(lines, key=lambda each: (steps.index(each["step"]), meshes.index(each["mesh"]), -each["share"])):
         best, chosen = best_of_people(line), line["chosen"]
         row = [line["step"], line["mesh"], f"{line['share']:.2f}", f"{line['budget'] / 1e6:.1f}"]
-        row += [*times(chosen), f"{chosen['gap'] * 100:.2f}"] if chosen else ["none found", "", "", ""]
-        row += [best[0], *times(best[1])] if best else ["none fits", "", "", ""]
+        row += [*times(chosen), f"{chosen['gap'] * 100:.2f}"] if chosen else ["none found", "", "", "", ""]
+        row += [best[0], *times(best[1])] if best else ["none fits", "", "", "", ""]
         ratio = chosen["seconds"] / best[1]["seconds"] if chosen and best else None
         worst = max(worst, ratio or 0)
         missed += bool(best and not chosen)
