@@ -253,6 +253,16 @@ public:
                     llvm::StringRef name, unsigned variant) const override;
 };
 
+class SortSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "sort"; }
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
 class UpdateSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;

@@ -32,6 +32,7 @@ GpuSchedules::GpuSchedules(const GpuTarget &target)
   owned.push_back(std::make_unique<ScatterSchedule>(*instructions));
   owned.push_back(std::make_unique<UpdateSchedule>(*instructions));
   owned.push_back(std::make_unique<TopKSchedule>(*instructions));
+  owned.push_back(std::make_unique<SortSchedule>(*instructions));
   owned.push_back(std::make_unique<PartsSchedule>(target));
   for (const auto &schedule : owned)
     all.push_back(schedule.get());

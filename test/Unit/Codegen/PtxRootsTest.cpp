@@ -392,6 +392,60 @@ TEST(PtxRoots, LargestElements) {
 }
 
 //===----------------------------------------------------------------------===//
+// Sorts
+//===----------------------------------------------------------------------===//
+
+/// Slices of SHAPE along DIM by keys of TYPE, which the numbers follow.
+std::string sortOf(const std::string &shape, const std::string &dim,
+                   const std::string &type, const std::string &by,
+                   const std::string &values) {
+  std::string types = "tensor<SHAPExi32>";
+  if (values == "%0#0, %0#1")
+    types = "tensor<SHAPExTYPE>, " + types;
+  return fill(R"(
+    func.func private @kernel(%x: tensor<SHAPExTYPE>, %i: tensor<SHAPExi32>) -> (RESULTS) {
+      %0:2 = "stablehlo.sort"(%x, %i) <{dimension = DIM : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<TYPE>, %b: tensor<TYPE>, %c: tensor<i32>, %d: tensor<i32>):
+        %1 = stablehlo.compare BY : (tensor<TYPE>, tensor<TYPE>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      }) : (tensor<SHAPExTYPE>, tensor<SHAPExi32>) -> (tensor<SHAPExTYPE>, tensor<SHAPExi32>)
+      return VALUES : RESULTS
+    })",
+              {{"RESULTS", fill(types, {{"SHAPE", shape}, {"TYPE", type}})},
+               {"VALUES", values},
+               {"SHAPE", shape},
+               {"TYPE", type},
+               {"DIM", dim},
+               {"BY", by}});
+}
+
+/// Equal keys keep their order: small integers have many, and so does a
+/// comparator that takes all for equal.
+TEST(PtxRoots, Sorts) {
+  const std::string all = "%0#0, %0#1";
+  compareFast(sortOf("5x33x3", "1", "f32", "GT, %a, %b, TOTALORDER", all));
+  compareFast(sortOf("33x4", "0", "bf16", "LT, %a, %b, TOTALORDER", "%0#1"));
+  compareFast(sortOf("4x100", "1", "i8", "LT, %a, %b, SIGNED", all));
+  compareFast(sortOf("2x64", "1", "ui64", "LT, %b, %a, UNSIGNED", all));
+  compareFast(sortOf("3x70", "1", "f32", "LT, %a, %a, TOTALORDER", all));
+  // Several elements for a thread; several slices for a block; nothing to do.
+  compareFast(sortOf("1500", "0", "f32", "LT, %a, %b, TOTALORDER", all));
+  compareFast(sortOf("1030x3", "1", "i32", "LT, %a, %b, SIGNED", all));
+  compareFast(sortOf("9x1", "1", "i32", "LT, %a, %b, SIGNED", all));
+  // Keys that are computed, and put in the place of the numbers.
+  compareFast(R"(
+    func.func private @kernel(%x: tensor<6x45xi32>) -> tensor<6x45xi32> attributes {exec.in_place = array<i64: 0>} {
+      %1 = stablehlo.multiply %x, %x : tensor<6x45xi32>
+      %0 = "stablehlo.sort"(%1) <{dimension = 1 : i64, is_stable = false}> ({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        %2 = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      }) : (tensor<6x45xi32>) -> tensor<6x45xi32>
+      return %0 : tensor<6x45xi32>
+    })");
+}
+
+//===----------------------------------------------------------------------===//
 // Random bits
 //===----------------------------------------------------------------------===//
 
