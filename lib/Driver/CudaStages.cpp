@@ -24,7 +24,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Threading.h"
 
 #include <future>
 
@@ -86,7 +85,7 @@ assemble(const codegen::GpuKernels &kernels, StageRun &run) {
     std::optional<codegen::MachineCode> code;
     std::string error;
   };
-  const codegen::MachineCodeCache cache(run.options.kernelCache);
+  const codegen::MachineCodeCache cache(codeWork(run.options).cache);
   std::vector<std::future<Assembled>> running;
   for (auto [gpu, ptx] : llvm::zip_equal(run.resolved.gpus, kernels.modules))
     running.push_back(std::async(std::launch::async, [&, gpu, text = &ptx] {
@@ -198,12 +197,9 @@ static void countNodes(ModuleOp module, llvm::json::Object &details) {
 }
 
 static ExitCode compilePtx(Program &program, StageRun &run) {
-  const unsigned threads =
-      run.options.threads ? run.options.threads
-                          : llvm::hardware_concurrency().compute_thread_count();
-  auto kernels = codegen::emitGpuKernels(
-      *program.module, run.resolved.gpus, run.resolved.features.subnormals,
-      {.threads = threads, .cache = run.options.kernelCache});
+  auto kernels = codegen::emitGpuKernels(*program.module, run.resolved.gpus,
+                                         run.resolved.features.subnormals,
+                                         codeWork(run.options));
   if (failed(kernels))
     return exitUnsupported;
   llvm::StringMap<std::string> symbols;
@@ -267,10 +263,6 @@ Walk driver::walkToCuda() {
   StageOption ptxas{.flag = "--ptxas", .isGiven = [](const CompileOptions &o) {
                       return !o.ptxas.empty();
                     }};
-  StageOption kernelCache{.flag = "--kernel-cache",
-                          .isGiven = [](const CompileOptions &o) {
-                            return !o.kernelCache.empty();
-                          }};
   StageOption noCubins{
       .flag = "--no-cubins",
       .isGiven = [](const CompileOptions &o) { return o.noCubins; }};
@@ -286,7 +278,7 @@ Walk driver::walkToCuda() {
           {.name = "codegen",
            .form = "object form",
            .summary = "compile kernels",
-           .options = {ptxas, noCubins, kernelCache},
+           .options = {ptxas, noCubins, kernelCacheOption()},
            .run = compilePtx,
            .checkForm = checkExecForm},
           packageStage()};

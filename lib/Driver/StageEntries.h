@@ -7,6 +7,7 @@
 #ifndef TENON_LIB_DRIVER_STAGEENTRIES_H
 #define TENON_LIB_DRIVER_STAGEENTRIES_H
 
+#include "tenon/Codegen/LLVM/KeptCode.h"
 #include "tenon/Driver/Stages.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Precision/FormatReport.h"
@@ -73,6 +74,11 @@ Stage planStage();
 Walk walkToXla();
 /// From an exporter's module to a .tenon file for GPUs.
 Walk walkToCuda();
+
+/// --kernel-cache, which any stage that makes code of kernels reads.
+StageOption kernelCacheOption();
+/// In how many threads code of kernels is made, and the folder that keeps it.
+codegen::CodeWork codeWork(const CompileOptions &options);
 
 /// Stages of a .tenon file for any device.
 Stage importStage();

@@ -399,12 +399,25 @@ Stage driver::joinStage() {
           .checkForm = checkExecForm};
 }
 
+StageOption driver::kernelCacheOption() {
+  return {.flag = "--kernel-cache", .isGiven = [](const CompileOptions &o) {
+            return !o.kernelCache.empty();
+          }};
+}
+
+codegen::CodeWork driver::codeWork(const CompileOptions &options) {
+  const std::string &cache = options.kernelCache.empty()
+                                 ? options.usualKernelCache
+                                 : options.kernelCache;
+  return {.threads = options.threads
+                         ? options.threads
+                         : llvm::hardware_concurrency().compute_thread_count(),
+          .cache = cache == "none" ? "" : cache};
+}
+
 static ExitCode compileKernels(Program &program, StageRun &run) {
-  unsigned threads = run.options.threads
-                         ? run.options.threads
-                         : llvm::hardware_concurrency().compute_thread_count();
-  auto emitted =
-      codegen::emitKernels(*program.module, run.resolved.features, threads);
+  auto emitted = codegen::emitKernels(*program.module, run.resolved.features,
+                                      codeWork(run.options));
   if (failed(emitted))
     return exitUnsupported;
   run.details["kernels"] = int64_t(emitted->symbols.size());
@@ -423,6 +436,7 @@ static Stage codegenStage() {
   return {.name = "codegen",
           .form = "object form",
           .summary = "compile kernels",
+          .options = {kernelCacheOption()},
           .run = compileKernels,
           .checkForm = checkExecForm,
           .registerPasses = codegen::registerCodegenCPUPasses};

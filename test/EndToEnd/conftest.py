@@ -264,9 +264,13 @@ class Steps:
 
 @pytest.fixture(scope="session", autouse=True)
 def kept_for_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What XLA and the compiler make of a step is made once per run of the tests."""
+    """What XLA and the compiler make of a step is made once per run of the tests, and so is the code of each kernel.
+
+    A test of what the code generator makes of a step says --kernel-cache=none.
+    """
     global compilations
     compilations = shared_folder(tmp_path_factory, "compilations")
+    os.environ["TENON_KERNEL_CACHE"] = str(shared_folder(tmp_path_factory, "kernels"))
     replays.folder = shared_folder(tmp_path_factory, "replays")
     yield
     generator.end()

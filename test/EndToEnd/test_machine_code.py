@@ -167,7 +167,7 @@ def test_assemblers(steps: Steps, tmp_path: Path) -> None:
     """One may be named; what is none, or refuses the code, is an error that says what to do."""
     text, out = text_of(steps["01_mlp"]), tmp_path / "out.tenon"
     expected = compiled(text, "--target=sm_90").output.read_bytes()
-    succeed("compile", text, "-o", out, "--target=sm_90", f"--ptxas={TOOLS / 'ptxas'}")
+    succeed("compile", text, "-o", out, "--target=sm_90", f"--ptxas={TOOLS / 'ptxas'}", "--kernel-cache=none")
     assert out.read_bytes() == expected
     said = refused(1, "compile", text, "-o", out, "--target=sm_90", "--ptxas=/nowhere/ptxas")
     assert "/nowhere/ptxas" in said and "leave machine code out with --no-cubins" in said
@@ -196,7 +196,7 @@ def refusing_assembler(folder: Path) -> Path:
 def test_kernel_cache(steps: Steps, tmp_path: Path) -> None:
     """Machine code from the cache is what the assembler makes; damage and races cost time alone."""
     text, out, cache = text_of(steps["01_mlp"]), tmp_path / "out.tenon", tmp_path / "cache"
-    made = compiled(text, "--target=sm_80,sm_90")
+    made = compiled(text, "--target=sm_80,sm_90", "--kernel-cache=none")
     expected = made.output.read_bytes()
     command = ("compile", text, "-o", out, "--target=sm_80,sm_90", f"--kernel-cache={cache}")
     succeed(*command)
@@ -231,7 +231,7 @@ def test_other_constants_have_the_same_machine_code(steps: Steps, tmp_path: Path
     momentum = "dense<0.899999976>"
     assert momentum in text.read_text()
     changed.write_text(text.read_text().replace(momentum, "dense<0.850000024>"))
-    expected = compiled(changed, "--target=sm_80,sm_90").output.read_bytes()
+    expected = compiled(changed, "--target=sm_80,sm_90", "--kernel-cache=none").output.read_bytes()
     options = ("-o", out, "--target=sm_80,sm_90", f"--kernel-cache={cache}")
     succeed("compile", text, *options)
     before, kept = out.read_bytes(), {file.name for file in cache.iterdir()}
@@ -251,7 +251,7 @@ def test_other_constants_have_the_same_machine_code(steps: Steps, tmp_path: Path
 def test_writers_of_one_cache(steps: Steps, tmp_path: Path) -> None:
     """Several compilations at once, with one empty cache."""
     text, cache = text_of(steps["01_mlp"]), tmp_path / "cache"
-    expected = compiled(text, "--target=sm_80,sm_90").output.read_bytes()
+    expected = compiled(text, "--target=sm_80,sm_90", "--kernel-cache=none").output.read_bytes()
     tool = DRIVER.parents[1] / "bin" / "tenon"
     options = ["--target=sm_80,sm_90", f"--kernel-cache={cache}", "--threads=1"]
     running = [subprocess.Popen([tool, "compile", text, "-o", tmp_path / f"{i}.tenon", *options]) for i in range(4)]

@@ -13,6 +13,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdlib>
+
 using namespace tenon;
 using namespace tenon::tool;
 
@@ -62,9 +64,13 @@ int tool::runCompile(Arguments arguments, Modules *) {
   parser.flag("no-cubins", options.noCubins,
               "for GPUs: no machine code beside the PTX, even if ptxas is "
               "installed");
+  // Unlike the option, the variable says nothing of this command, so a target
+  // without code does not refuse it.
+  if (const char *folder = std::getenv("TENON_KERNEL_CACHE"))
+    options.usualKernelCache = folder;
   parser.text("kernel-cache", options.kernelCache, "FOLDER",
-              "for GPUs: keep PTX and machine code here for later "
-              "compilations, at most 1.25 GiB");
+              "keep code of kernels here for later compilations, at most "
+              "1.5 GiB; none for none");
   takePlanningOptions(parser, options,
                       "the most memory to use, such as 1.6GiB, or smallest; "
                       "the rest is computed again");

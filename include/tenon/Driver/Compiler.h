@@ -40,8 +40,10 @@ struct CompileOptions {
   /// that is installed, and whether machine code is left out.
   std::string ptxas;
   bool noCubins = false;
-  /// A folder that keeps machine code for later compilations; empty for none.
+  /// A folder that keeps the code of kernels for later compilations, `none` for
+  /// none; empty for the usual one, which is empty for none.
   std::string kernelCache;
+  std::string usualKernelCache;
   bool generic = false; // StableHLO in the form that depends least on versions
   /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16, x86-64-v4+amxbf16; empty
   /// for what the text between stages says, else the machine description, else

@@ -1,6 +1,7 @@
 //===- CompileObjects.cpp - Kernel modules to object code -----------------===//
 //
 // In several threads (Codegen/LLVM/SideBySide.h), or where the modules are.
+// What was compiled before may come from a folder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,15 +59,24 @@ FailureOr<ObjectCode> compileToObject(ModuleOp module,
 
 FailureOr<SmallVector<ObjectCode>> compileObjects(ArrayRef<ModuleOp> modules,
                                                   const FeatureSet &features,
-                                                  unsigned threads) {
+                                                  const CodeWork &work) {
+  constexpr uint64_t mostKept = uint64_t(1) << 28;
+  const format::CacheFolder kept(work.cache, ".object", mostKept);
   SmallVector<FailureOr<ObjectCode>> made;
-  if (threads > 1 && modules.size() > 1) {
+  if (!kept.isNone() || (work.threads > 1 && modules.size() > 1)) {
     std::vector<std::string> bytecodes;
-    for (ModuleOp module : modules)
+    for (ModuleOp module : modules) {
+      // What is reported is reported of the module.
+      Location place = module.getLoc();
+      forgetPlaces(module);
       bytecodes.push_back(bytecodeOf(module));
+      module->setLoc(place);
+    }
+    const std::string target = std::string(features.info().featureSet) + " " +
+                               std::string(name(features.subnormals));
     for (auto [module, each] : llvm::zip_equal(
-             modules, makeSideBySide(std::move(bytecodes), threads,
-                                     [&](MLIRContext &context) {
+             modules, makeUnlessKept(std::move(bytecodes), kept, target,
+                                     work.threads, [&](MLIRContext &context) {
                                        return std::make_unique<ObjectMaker>(
                                            context, features);
                                      }))) {

@@ -45,7 +45,7 @@ static size_t kernelsPerModule(size_t kernels) {
 }
 
 FailureOr<CompiledKernels>
-emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
+emitKernels(ModuleOp module, const FeatureSet &features, const CodeWork &work) {
   prepareContext(*module.getContext());
   CpuSchedules schedules(features);
   CompiledKernels result;
@@ -78,7 +78,7 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
   }
   if (!ok)
     return failure();
-  auto objects = compileObjects(modules, features, threads);
+  auto objects = compileObjects(modules, features, work);
   if (failed(objects))
     return failure();
   auto shared = linkSharedObject(*objects, [&] { return module.emitError(); });

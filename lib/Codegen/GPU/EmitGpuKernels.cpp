@@ -17,7 +17,7 @@ namespace tenon::codegen {
 FailureOr<GpuKernels>
 emitGpuKernels(ModuleOp module,
                ArrayRef<const target::GpuArchitecture *> architectures,
-               Subnormals subnormals, const PtxWork &work) {
+               Subnormals subnormals, const CodeWork &work) {
   auto [distinct, symbols] = distinctKernels(module);
   GpuKernels result;
   result.symbols = std::move(symbols);

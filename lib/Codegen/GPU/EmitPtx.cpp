@@ -13,11 +13,8 @@
 
 #include "tenon/Analysis/SourceText.h"
 #include "tenon/Codegen/GPU/GpuSchedules.h"
-#include "tenon/Codegen/LLVM/CompilerIdentity.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
-#include "tenon/Codegen/LLVM/SideBySide.h"
 #include "tenon/Codegen/Loops/VerifySums.h"
-#include "tenon/Format/CacheFolder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -172,8 +169,7 @@ private:
 /// nothing of places in the user's program.
 static OwningOpRef<ModuleOp> moduleOf(func::FuncOp function,
                                       const SymbolTable &symbols) {
-  auto nowhere = UnknownLoc::get(function.getContext());
-  OwningOpRef<ModuleOp> module = ModuleOp::create(nowhere);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   llvm::SetVector<Operation *> needed;
   needed.insert(function);
@@ -193,12 +189,8 @@ static OwningOpRef<ModuleOp> moduleOf(func::FuncOp function,
       }
   }
   for (Operation *each : needed)
-    builder.clone(*each)->walk([&](Operation *op) {
-      op->setLoc(nowhere);
-      for (Region &region : op->getRegions())
-        for (BlockArgument argument : region.getArguments())
-          argument.setLoc(nowhere);
-    });
+    builder.clone(*each);
+  forgetPlaces(*module);
   return module;
 }
 
@@ -218,59 +210,42 @@ static std::string joinTexts(ArrayRef<std::string> texts) {
 static FailureOr<std::string> writePtx(ModuleOp module,
                                        ArrayRef<PtxKernel> kernels,
                                        const GpuTarget &target,
-                                       const PtxWork &work) {
+                                       const CodeWork &work) {
   constexpr uint64_t mostKept = uint64_t(1) << 28;
   const format::CacheFolder kept(work.cache, ".ptx", mostKept);
-  const std::string kind =
-      kept.isNone()
-          ? ""
-          : compilerIdentity() + std::string(target.architecture->name) + "\n" +
-                std::string(name(target.subnormals)) + "\n";
   SymbolTable symbols(module);
   llvm::StringMap<ArrayRef<uint32_t>> constants;
   for (const PtxKernel &kernel : kernels)
     constants[kernel.symbol] = kernel.constants;
-  std::vector<std::string> texts, missing, keys;
-  std::vector<std::vector<uint32_t>> numbers; // of each text
-  SmallVector<size_t> places;                 // of what is missing
+  std::vector<std::string> bytecodes;
+  std::vector<std::vector<uint32_t>> numbers; // of each
   for (auto function : module.getOps<func::FuncOp>()) {
     auto symbol = function->getAttrOfType<StringAttr>(kernelSymbolAttribute);
     if (!symbol)
       continue;
     OwningOpRef<ModuleOp> alone = moduleOf(function, symbols);
     numbers.push_back(nameConstants(*alone, constants.lookup(symbol)));
-    std::string bytecode = bytecodeOf(*alone);
-    std::string key = kept.isNone() ? "" : kind + bytecode;
-    if (auto known = kept.find(key)) {
-      texts.emplace_back(reinterpret_cast<const char *>(known->data()),
-                         known->size());
-      continue;
-    }
-    places.push_back(texts.size());
-    texts.emplace_back();
-    missing.push_back(std::move(bytecode));
-    keys.push_back(std::move(key));
+    bytecodes.push_back(bytecodeOf(*alone));
   }
-  std::vector<MadeCode> made = makeSideBySide(
-      std::move(missing), work.threads, [&](MLIRContext &context) {
-        return std::make_unique<PtxMaker>(context, target);
-      });
-  std::vector<format::CacheFolder::Made> toKeep;
+  std::vector<MadeCode> made =
+      makeUnlessKept(std::move(bytecodes), kept,
+                     std::string(target.architecture->name) + " " +
+                         std::string(name(target.subnormals)),
+                     work.threads, [&](MLIRContext &context) {
+                       return std::make_unique<PtxMaker>(context, target);
+                     });
+  std::vector<std::string> texts;
   bool ok = true;
-  for (auto [place, key, each] : llvm::zip_equal(places, keys, made)) {
+  for (auto [each, constants] : llvm::zip_equal(made, numbers)) {
     for (const std::string &error : each.errors)
       module.emitError() << error;
     ok &= succeeded(each.code);
-    if (failed(each.code))
-      continue;
-    texts[place].assign(each.code->begin(), each.code->end());
-    toKeep.push_back({key, std::as_bytes(std::span(texts[place]))});
+    if (succeeded(each.code))
+      texts.push_back(numberConstants(
+          StringRef(each.code->data(), each.code->size()), constants));
   }
-  kept.keep(toKeep);
   if (!ok)
     return failure();
-  for (auto [text, each] : llvm::zip_equal(texts, numbers))
-    text = numberConstants(text, each);
   return joinTexts(texts);
 }
 
@@ -330,7 +305,7 @@ std::string symbolOfJoint(size_t index) {
 FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
                              const GpuTarget &target,
                              ArrayRef<JointKernels> joints,
-                             const PtxWork &work) {
+                             const CodeWork &work) {
   if (kernels.empty())
     return PtxModule();
   MLIRContext &context = *kernels.front()->getContext();

@@ -15,9 +15,14 @@
 #include "tenon/Codegen/CPU/CompileObjects.h"
 #include "tenon/Codegen/CPU/LinkSharedObject.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
+#include "tenon/Format/Hash.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 #include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -123,7 +128,7 @@ TEST_P(Compile, ManyModulesInOrderWithSameBytes) {
           fusedMultiplyAdd("kernel_" + std::to_string(i), 16 * (i + 1)));
       modules.push_back(*owners.back());
     }
-    auto objects = compileObjects(modules, GetParam(), threads);
+    auto objects = compileObjects(modules, GetParam(), {.threads = threads});
     ASSERT_TRUE(succeeded(objects));
     ASSERT_EQ(objects->size(), 12u);
     auto linked = linkSharedObject(*objects, [&] { return emitError(); });
@@ -138,11 +143,111 @@ TEST_P(Compile, ManyModulesInOrderWithSameBytes) {
   }
 }
 
+/// A folder that goes with the test.
+class Folder {
+public:
+  Folder() {
+    std::string name = "/tmp/tenon-object-cache-XXXXXX";
+    path = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+
+  std::vector<std::filesystem::path> files() const {
+    std::vector<std::filesystem::path> all;
+    for (const auto &entry : std::filesystem::directory_iterator(path))
+      all.push_back(entry.path());
+    return all;
+  }
+  std::filesystem::path path;
+};
+
+/// Changes the last byte of what was kept, which then counts as whole.
+void forge(const std::filesystem::path &file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string all(std::istreambuf_iterator<char>(in), {});
+  ASSERT_GT(all.size(), 2 * sizeof(tenon::format::Hash));
+  all.back() = char(all.back() ^ 1);
+  const auto hash = tenon::format::hashOf(
+      std::as_bytes(std::span(all).subspan(sizeof(tenon::format::Hash))));
+  std::memcpy(all.data(), &hash, sizeof(hash));
+  std::ofstream(file, std::ios::binary) << all;
+}
+
+TEST_P(Compile, TakesWhatIsKept) {
+  Folder folder;
+  auto compile = [&](int64_t last, StringRef place, bool isKept = true,
+                     unsigned threads = 1, FeatureSet features = GetParam()) {
+    SmallVector<OwningOpRef<ModuleOp>> owners;
+    SmallVector<ModuleOp> modules;
+    for (int64_t n : {int64_t(16), int64_t(32), last}) {
+      owners.push_back(
+          fusedMultiplyAdd("kernel_" + std::to_string(owners.size()), n));
+      owners.back()->walk([&](Operation *op) {
+        op->setLoc(FileLineColLoc::get(&context, place, unsigned(n), 1));
+      });
+      modules.push_back(*owners.back());
+    }
+    auto objects = compileObjects(
+        modules, features,
+        {.threads = threads, .cache = isKept ? folder.path.string() : ""});
+    EXPECT_TRUE(succeeded(objects));
+    return *objects;
+  };
+  const auto expected = compile(48, "a", /*isKept=*/false);
+  // Neither threads, nor places in the user's program, nor what was kept for
+  // other modules changes a byte.
+  EXPECT_EQ(compile(48, "a"), expected);
+  EXPECT_EQ(folder.files().size(), 3u);
+  EXPECT_EQ(compile(48, "b", true, 2), expected);
+  EXPECT_EQ(folder.files().size(), 3u);
+  EXPECT_EQ(compile(64, "c", true, 4), compile(64, "c", false));
+  EXPECT_EQ(folder.files().size(), 4u);
+  FeatureSet other = GetParam();
+  using tenon::Subnormals;
+  other.subnormals = other.subnormals == Subnormals::keep ? Subnormals::flush
+                                                          : Subnormals::keep;
+  EXPECT_EQ(compile(48, "a", true, 1, other),
+            compile(48, "a", false, 1, other));
+  EXPECT_EQ(folder.files().size(), 7u);
+  using tenon::target::Isa;
+  other.isa = other.isa == Isa::avx2 ? Isa::avx512 : Isa::avx2;
+  EXPECT_EQ(compile(48, "a", true, 1, other),
+            compile(48, "a", false, 1, other));
+  EXPECT_EQ(folder.files().size(), 10u);
+  // What is damaged is made again; what is whole is believed.
+  for (const auto &file : folder.files())
+    std::filesystem::resize_file(file, 100);
+  EXPECT_EQ(compile(48, "a"), expected);
+  for (const auto &file : folder.files())
+    if (std::filesystem::file_size(file) > 100)
+      forge(file);
+  const auto forged = compile(48, "a");
+  for (auto [one, another] : llvm::zip_equal(forged, expected))
+    EXPECT_EQ(one.back() ^ 1, another.back());
+}
+
+TEST_P(Compile, KeepsNothingThatFailed) {
+  Messages messages(context);
+  Folder folder;
+  for (int i = 0; i < 2; ++i) {
+    auto module = parseSourceString<ModuleOp>(
+        "func.func private @k(%x: f32) -> f32 {\n %y = math.sin %x : f32\n "
+        "return %y : f32\n}",
+        &context);
+    EXPECT_TRUE(failed(compileObjects({*module}, GetParam(),
+                                      {.cache = folder.path.string()})));
+  }
+  const std::string once =
+      "operation 'math.sin' has no lowering in a CPU kernel\n";
+  EXPECT_EQ(messages.text, once + once);
+  EXPECT_TRUE(folder.files().empty());
+}
+
 TEST_P(Compile, TakesContextsWithoutThreads) {
   context.disableMultithreading();
   OwningOpRef<ModuleOp> a = fusedMultiplyAdd("a", 16);
   OwningOpRef<ModuleOp> b = fusedMultiplyAdd("b", 32);
-  auto objects = compileObjects({*a, *b}, GetParam(), 4);
+  auto objects = compileObjects({*a, *b}, GetParam(), {.threads = 4});
   ASSERT_TRUE(succeeded(objects));
   LoadedKernels kernels(*objects);
   EXPECT_NE(kernels.find("a"), nullptr);
@@ -194,7 +299,7 @@ TEST_P(Compile, DiagnosticsComeInModuleOrder) {
     expected +=
         "operation 'math." + op.str() + "' has no lowering in a CPU kernel\n";
   }
-  EXPECT_TRUE(failed(compileObjects(modules, GetParam(), 4)));
+  EXPECT_TRUE(failed(compileObjects(modules, GetParam(), {.threads = 4})));
   EXPECT_EQ(messages.text, expected);
 }
 
@@ -222,7 +327,7 @@ TEST_P(Compile, DoubleDefinitionIsALinkError) {
   Messages messages(context);
   OwningOpRef<ModuleOp> a = fusedMultiplyAdd("same", 16);
   OwningOpRef<ModuleOp> b = fusedMultiplyAdd("same", 32);
-  auto objects = compileObjects({*a, *b}, GetParam(), 1);
+  auto objects = compileObjects({*a, *b}, GetParam());
   ASSERT_TRUE(succeeded(objects));
   EXPECT_TRUE(failed(linkSharedObject(*objects, [&] { return emitError(); })));
   EXPECT_NE(messages.text.find("'same' is defined by two object files"),

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tenon/Codegen/CPU/FeatureSet.h"
 #include "tenon/Codegen/LLVM/GenerateCode.h"
+#include "tenon/Codegen/LLVM/KeptCode.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/LogicalResult.h"
@@ -27,13 +28,14 @@ using ObjectCode = GeneratedCode;
 llvm::FailureOr<ObjectCode> compileToObject(mlir::ModuleOp module,
                                             const FeatureSet &features);
 
-/// The same for many modules on up to `threads` threads (at least 1), results
-/// and diagnostics in the order of the modules. All modules are tried; the
-/// answer is a failure if one of them fails. Modules may share a context, with
-/// or without multithreading. They may or may not end up in LLVM dialect.
+/// The same for many modules on several threads, results and diagnostics in the
+/// order of the modules. All modules are tried; the answer is a failure if one
+/// of them fails. Modules may share a context, with or without multithreading.
+/// They may or may not end up in LLVM dialect, and may or may not forget which
+/// places of the user's program their operations come from.
 llvm::FailureOr<llvm::SmallVector<ObjectCode>>
 compileObjects(llvm::ArrayRef<mlir::ModuleOp> modules,
-               const FeatureSet &features, unsigned threads);
+               const FeatureSet &features, const CodeWork &work = {});
 
 } // namespace tenon::codegen
 

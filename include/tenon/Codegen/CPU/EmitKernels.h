@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tenon/Codegen/CPU/FeatureSet.h"
+#include "tenon/Codegen/LLVM/KeptCode.h"
 #include "tenon/Codegen/Loops/EmitKernel.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
@@ -36,12 +37,12 @@ struct CompiledKernels {
   size_t distinct = 0;
 };
 
-/// Compiles every function of `module` that has the attribute `exec.kernel` on
-/// up to `threads` threads. The same module gives the same bytes. Reports all
-/// kernels that have no code, not only the first.
+/// Compiles every function of `module` that has the attribute `exec.kernel`.
+/// The same module gives the same bytes. Reports all kernels that have no code,
+/// not only the first.
 llvm::FailureOr<CompiledKernels> emitKernels(mlir::ModuleOp module,
                                              const FeatureSet &features,
-                                             unsigned threads);
+                                             const CodeWork &work = {});
 
 } // namespace tenon::codegen
 

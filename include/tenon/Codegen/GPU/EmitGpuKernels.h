@@ -44,7 +44,7 @@ struct GpuKernels {
 llvm::FailureOr<GpuKernels>
 emitGpuKernels(mlir::ModuleOp module,
                llvm::ArrayRef<const target::GpuArchitecture *> architectures,
-               Subnormals subnormals, const PtxWork &work = {});
+               Subnormals subnormals, const CodeWork &work = {});
 
 } // namespace tenon::codegen
 

@@ -12,6 +12,7 @@
 #define TENON_CODEGEN_GPU_EMITPTX_H
 
 #include "tenon/Codegen/GPU/GpuTarget.h"
+#include "tenon/Codegen/LLVM/KeptCode.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -62,13 +63,6 @@ struct PtxModule {
   std::vector<PtxKernel> kernels;
 };
 
-/// How the work is done, which changes no byte of what comes of it.
-struct PtxWork {
-  unsigned threads = 1;
-  /// A folder that keeps texts of kernels for later; empty for none.
-  std::string cache = {};
-};
-
 /// The kernels, in their order, as `kernel_0`, `kernel_1` and so on, then what
 /// follows one of them as `kernel_0_then`, then those of several runs as
 /// `joint_0` and so on, whose parameters are those of all
@@ -77,7 +71,7 @@ struct PtxWork {
 llvm::FailureOr<PtxModule> emitPtx(llvm::ArrayRef<mlir::func::FuncOp> kernels,
                                    const GpuTarget &target,
                                    llvm::ArrayRef<JointKernels> joints = {},
-                                   const PtxWork &work = {});
+                                   const CodeWork &work = {});
 
 /// The symbol of a kernel of several runs, by its place among them.
 std::string symbolOfJoint(size_t index);
