@@ -209,15 +209,24 @@ func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor
   return text;
 }
 
-/// A step within `budget` bytes; nothing if there is no such plan.
+/// A step within `budget` bytes; nothing if there is no such plan. Compiled
+/// once for all tests, and kernels once for all budgets.
 std::optional<Index> compileStep(const std::string &text,
                                  std::optional<int64_t> budget) {
+  static std::map<std::pair<std::string, std::optional<int64_t>>,
+                  std::optional<Index>>
+      known;
+  static const test::TemporaryFolder kernels;
+  auto [place, isNew] = known.try_emplace({text, budget});
+  if (!isNew)
+    return place->second;
   test::TemporaryFolder folder;
   test::writeWhole(folder.file("step.mlir"), text);
   driver::CompileOptions options;
   options.input = folder.file("step.mlir");
   options.cpu = "x86-64-v3";
   options.memoryBudget = budget;
+  options.kernelCache = kernels.file("cache");
   driver::CompileResult result = driver::compile(options);
   if (result.code == exitNoPlan)
     return std::nullopt;
@@ -225,7 +234,7 @@ std::optional<Index> compileStep(const std::string &text,
   std::string error;
   auto reader = Reader::fromBytes(result.file, error);
   EXPECT_TRUE(reader) << error;
-  return reader->index();
+  return place->second = reader->index();
 }
 
 uint64_t bytesOf(const Index &index) {
@@ -260,7 +269,9 @@ const Index &plannedInParts() {
 /// The least budget, between the smallest and keeping everything, whose plan
 /// has what `shows` looks for; an index without plans if there is none.
 Index withinFirst(const std::string &text, bool (*shows)(const Plan &)) {
-  for (uint64_t percent = 30; percent < 100; ++percent)
+  const uint64_t everything = bytesOf(*compileStep(text, std::nullopt)),
+                 smallest = bytesOf(*compileStep(text, driver::smallestBudget));
+  for (uint64_t percent = smallest * 100 / everything; percent < 100; ++percent)
     if (std::optional<Index> found = withinPercent(text, percent))
       if (shows(planOf(*found)))
         return *found;
