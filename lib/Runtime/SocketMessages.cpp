@@ -34,11 +34,12 @@ namespace {
 /// Rank 0 takes the first of so many ports that is free: the launcher may use
 /// the one that it names for itself.
 constexpr uint16_t portsToTry = 16;
-/// Someone else's program that listens there may not answer.
-constexpr auto longestAnswer = 5s;
-/// A rank that closed its connection has died: so long the heartbeat has to
-/// say so.
-constexpr auto longestSilence = 5s;
+
+/// Seconds as the clock counts.
+SocketClock::duration durationOf(double seconds) {
+  return std::chrono::duration_cast<SocketClock::duration>(
+      std::chrono::duration<double>(seconds));
+}
 
 struct Introduction {
   char magic[8] = {'t', 'e', 'n', 'o', 'n', ' ', '0', '1'};
@@ -120,6 +121,9 @@ std::string reason;
 
 struct tenon::runtime::MessageGroup {
   int64_t rank = 0, ranks = 1, ranksHere = 1, rankHere = 0;
+  /// So long the heartbeat has to say that a rank, which closed its connection,
+  /// has died.
+  SocketClock::duration longestSilence{};
   std::vector<Link> links; // by rank
 
   ~MessageGroup() {
@@ -136,9 +140,10 @@ class Gathering {
 public:
   Gathering(const Meeting &meeting, MessageGroup &group, std::string &error)
       : meeting(meeting), group(group), error(error),
-        until(SocketClock::now() +
-              std::chrono::duration_cast<SocketClock::duration>(
-                  std::chrono::duration<double>(meeting.seconds))) {}
+        until(SocketClock::now() + durationOf(meeting.seconds)),
+        longestAnswer(durationOf(meeting.patience)) {
+    group.longestSilence = longestAnswer;
+  }
   ~Gathering() {
     for (int listener : {first, own})
       if (listener >= 0)
@@ -307,6 +312,8 @@ private:
   MessageGroup &group;
   std::string &error;
   const SocketClock::time_point until;
+  /// Someone else's program that listens there may not answer.
+  const SocketClock::duration longestAnswer;
   Introduction mine;
   std::vector<Introduction> all;
   int first = -1, own = -1; // where others come
@@ -358,7 +365,7 @@ int test(MessageGroup *group) {
       link.closed = SocketClock::now();
     isDone &= !link.out.isUnderWay && !link.in.isUnderWay;
     if (link.closed && (link.out.isUnderWay || link.in.isUnderWay) &&
-        SocketClock::now() - *link.closed > longestSilence) {
+        SocketClock::now() - *link.closed > group->longestSilence) {
       reason = "rank " + std::to_string(rank) + " has closed its connection";
       return -1;
     }

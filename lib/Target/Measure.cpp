@@ -120,7 +120,8 @@ std::optional<Target> target::measureTarget(const MeasureOptions &options,
   target.cores = threads;
   target.caches = hostCaches();
   target.compute = measureCompute(*isa, threads, seconds);
-  auto memory = measureMemory(target.caches, threads, seconds, error);
+  auto memory = measureMemory(target.caches, threads, seconds,
+                              options.bufferBytes, error);
   if (!memory)
     return std::nullopt;
   target.memory = *memory;

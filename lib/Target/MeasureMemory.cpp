@@ -139,10 +139,9 @@ Rate oneAndAll(unsigned threads, Measure measure) {
 
 } // namespace
 
-std::optional<MemoryRates> target::measureMemory(const Caches &caches,
-                                                 unsigned threads,
-                                                 double seconds,
-                                                 std::string &error) {
+std::optional<MemoryRates>
+target::measureMemory(const Caches &caches, unsigned threads, double seconds,
+                      int64_t bufferBytes, std::string &error) {
   int64_t last = caches.last() ? caches.last() : 32 * mib;
   // A large server shares a cache of hundreds of megabytes; an eighth of the
   // memory for both buffers leaves room for everyone else.
@@ -150,6 +149,8 @@ std::optional<MemoryRates> target::measureMemory(const Caches &caches,
       int64_t(sysconf(_SC_PHYS_PAGES)) * int64_t(sysconf(_SC_PAGESIZE));
   int64_t bytes = std::clamp<int64_t>(3 * last, 64 * mib, 1024 * mib);
   bytes = std::max<int64_t>(std::min(bytes, physical / 16), 16 * mib);
+  if (bufferBytes)
+    bytes = bufferBytes;
   Mapping to{size_t(bytes)}, from{size_t(bytes)};
   if (!to || !from) {
     error = "no memory for two buffers of " + std::to_string(bytes / mib) +
@@ -159,7 +160,7 @@ std::optional<MemoryRates> target::measureMemory(const Caches &caches,
   Buffers streaming{to.data(), from.data(), size_t(bytes)};
   // Half of the cache in all, beyond the second level where that is small.
   Buffers cached{to.data(), from.data(),
-                 size_t(std::max<int64_t>(last / 4, 64 * 1024))};
+                 size_t(std::clamp<int64_t>(last / 4, 64 * 1024, bytes))};
   MemoryRates rates;
   rates.copy = oneAndAll(threads, [&](unsigned count) {
     return std::max(copyRate(streaming, count, seconds / 2, copyOrdinary),

@@ -11,10 +11,12 @@
 
 namespace tenon::target {
 
-/// The rates with buffers chosen after `caches`, each measured for `seconds`.
-/// Needs AVX2. Nothing with `error` filled in if memory runs out.
+/// The rates with two buffers of `bufferBytes`, or chosen after `caches` if
+/// that is 0, each measured for `seconds`. Needs AVX2. Nothing with `error`
+/// filled in if memory runs out.
 std::optional<MemoryRates> measureMemory(const Caches &caches, unsigned threads,
-                                         double seconds, std::string &error);
+                                         double seconds, int64_t bufferBytes,
+                                         std::string &error);
 
 } // namespace tenon::target
 

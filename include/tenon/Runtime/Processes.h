@@ -33,6 +33,9 @@ struct Meeting {
   std::string run;
   /// So long the ranks wait for each other.
   double seconds = 300;
+  /// So long one waits for an answer of what may be someone else's program, and
+  /// for the heartbeat to say so of a rank that closed its connection.
+  double patience = 5;
 };
 
 struct ProcessOptions {

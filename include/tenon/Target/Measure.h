@@ -21,6 +21,9 @@ struct MeasureOptions {
   unsigned threads = 0;
   /// Seconds spent on each figure, of which there are about a dozen.
   double secondsPerFigure = 1.0;
+  /// Of each of the two buffers that memory is measured with; 0 for as many as
+  /// no cache holds, which is what the figures are for.
+  int64_t bufferBytes = 0;
 };
 
 /// How many processors this process may use.

@@ -27,6 +27,7 @@ Meeting meetingOf(int64_t rank, int64_t ranks) {
   meeting.port = port;
   meeting.run = "test";
   meeting.seconds = 20;
+  meeting.patience = 0.5;
   return meeting;
 }
 
