@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -225,6 +226,15 @@ class Steps:
                     # Who sees the description of a step, which comes last, sees all of it.
                     for file in sorted(Path(made).iterdir(), key=lambda file: file.suffix == ".json"):
                         file.replace(self.folder / file.name)
+
+    def give(self, name: str, folder: Path) -> None:
+        """Puts what the generator wrote of a step into a folder, for who would start it there; the description comes last."""
+        self.export(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        # The text with locations is short, or packed; another process may be unpacking it.
+        located = self.folder / f"{name}.loc.mlir.gz"
+        for file in (self.folder / f"{name}.mlir", located if located.exists() else located.with_suffix(""), self.folder / f"{name}.json"):
+            shutil.copy(file, folder)
 
     def with_batch(self, batch: int, name: str) -> Steps:
         """Steps at another batch size, of which one is exported."""

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import BUILD
+from conftest import BUILD, Steps
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "Conformance"
 sys.path.insert(0, str(CONFORMANCE))
@@ -34,8 +34,9 @@ SAMPLE = {
 
 
 @pytest.mark.parametrize("name", SAMPLE)
-def test_step(name: str, tmp_path: Path) -> None:
+def test_step(steps: Steps, name: str, tmp_path: Path) -> None:
     """Two steps are as close to float64 as the processor's."""
+    steps.give(name, tmp_path)
     model = gpu_models.Model(name, tmp_path, BUILD)
     for precision in SAMPLE[name]:
         outcome = gpu_models.judge(model, precision, "sm_90", "M", commit="")
@@ -43,8 +44,9 @@ def test_step(name: str, tmp_path: Path) -> None:
         assert outcome.kernels > 0 and outcome.budget_bytes > 0
 
 
-def test_judgement(tmp_path: Path) -> None:
+def test_judgement(steps: Steps, tmp_path: Path) -> None:
     """A tensor that is off is found, and one over a limit fails the run."""
+    steps.give("18_unread_leaves", tmp_path)
     model = gpu_models.Model("18_unread_leaves", tmp_path, BUILD)
     values = [value.copy() for value in model.exact]
     errors, differing = model.errors(values)

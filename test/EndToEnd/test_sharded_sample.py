@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import BUILD
+from conftest import BUILD, Steps
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "Conformance"
 sys.path.insert(0, str(CONFORMANCE))
@@ -25,10 +25,11 @@ SAMPLE = [
 
 
 @pytest.mark.parametrize("run", SAMPLE, ids=" ".join)
-def test_run(run: tuple[str, str, str, str], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_run(steps: Steps, run: tuple[str, str, str, str], tmp_path_factory: pytest.TempPathFactory) -> None:
     """Three steps are as close to float64 as those of one rank, and exchange what is expected."""
     name, batch, mesh, plan = run
     folder = tmp_path_factory.getbasetemp() / "sharded"
+    steps.with_batch(int(batch), name).give(name, folder / f"{name}.{batch}")
     outcome = sharded_models.judge(sharded_models.Model(name, batch, folder, BUILD), mesh, plan, commit="")
     assert outcome.passes, outcome
     assert plan == "chosen" or sum(sharded_models.expected_collectives()[" ".join(run)].values()) > 0
