@@ -61,12 +61,15 @@ void CacheFolder::keep(std::span<const Made> all) const {
   fs::create_directories(folder, failed);
   if (failed)
     return;
+  uint64_t kept = 0, chance = 0;
   for (const auto &[key, content] : all) {
     const Hash own = hashOfKey(key);
     const auto front = std::as_bytes(std::span(&own, 1));
     std::vector<std::byte> bytes(front.begin(), front.end());
     bytes.insert(bytes.end(), content.begin(), content.end());
     const Hash hash = hashOf(bytes);
+    kept += bytes.size();
+    chance = hash.low;
     std::string ignored;
     // What a power loss leaves half written counts as damaged, so nothing
     // waits for the disk.
@@ -75,7 +78,11 @@ void CacheFolder::keep(std::span<const Made> all) const {
         file->append(bytes, ignored))
       (void)file->commitSoon(ignored);
   }
-  removeOldest();
+  // To look at thousands of files takes as long as to make what is in a few of
+  // them, so that happens, on average, once for so many bytes.
+  const uint64_t step = mostBytes / 64;
+  if (kept >= step || chance % step < kept)
+    removeOldest();
 }
 
 void CacheFolder::removeOldest() const {

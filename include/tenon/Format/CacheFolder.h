@@ -27,7 +27,8 @@ namespace tenon::format {
 class CacheFolder {
 public:
   /// The folder need not exist; empty for none. Names of files end in `ending`.
-  /// `mostBytes` bounds what is in them: what was used longest ago goes first.
+  /// `mostBytes` bounds what is in them: what was used longest ago goes first,
+  /// when about a 64th of that has come.
   CacheFolder(std::string folder, std::string ending, uint64_t mostBytes)
       : folder(std::move(folder)), ending(std::move(ending)),
         mostBytes(mostBytes) {}

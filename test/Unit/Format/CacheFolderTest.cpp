@@ -121,6 +121,22 @@ TEST(CacheFolder, ForgetsWhatWasUsedLongestAgo) {
   EXPECT_TRUE(std::filesystem::exists(folder.file("mine.txt")));
 }
 
+TEST(CacheFolder, StaysAboutWithinItsBoundWithoutLookingEachTime) {
+  TemporaryFolder folder;
+  // A tenth of what is kept has all files looked at.
+  constexpr uint64_t most = 64'000;
+  CacheFolder cache(folder.path, ".x", most);
+  size_t largest = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const std::string content(68, char('a' + i % 26));
+    cache.keep(std::to_string(i), bytesOf(content));
+    largest = std::max(largest, folder.entries());
+  }
+  EXPECT_GE(largest, most / 100);
+  EXPECT_LE(largest, most / 100 * 5 / 4);
+  EXPECT_EQ(found(cache, "1499"), std::string(68, char('a' + 1499 % 26)));
+}
+
 TEST(CacheFolder, IsSharedByManyWriters) {
   TemporaryFolder folder;
   std::vector<std::thread> writers;
