@@ -91,6 +91,10 @@ std::vector<int64_t> Differences::numbersOf(Operation *op) const {
       value = operand(0) - operand(1);
     else if (isa<stablehlo::MultiplyOp>(op))
       value = operand(0) * operand(1);
+    else if (isa<stablehlo::MaximumOp>(op))
+      value = std::max(operand(0), operand(1));
+    else if (isa<stablehlo::MinimumOp>(op))
+      value = std::min(operand(0), operand(1));
     else if (isa<stablehlo::DivideOp>(op) && operand(1) > 0)
       value = operand(0) / operand(1);
     else if (isa<stablehlo::RemainderOp>(op) && operand(1) > 0)

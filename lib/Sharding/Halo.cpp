@@ -71,16 +71,6 @@ std::optional<Halo> tenon::sharding::haloOf(const WindowedDim &dim,
                                         std::max<int64_t>(0, drift));
   if (std::max(halo.left, halo.right) > (count - 1) * halo.block)
     return decline("windows would reach beyond the shards of all devices");
-  if (dim.scattersSource) {
-    // An element of the source that is none must not be added anywhere.
-    const bool hasTail = own * count > dim.results;
-    if (window.low != 0 || window.high != 0 || halo.step != halo.block ||
-        halo.extent > halo.block ||
-        (hasTail && dim.extent > dim.results * window.stride))
-      return decline("windows would add to elements of other shards");
-    halo.extent = halo.block;
-    return halo;
-  }
   // Places of the window behind its last one are zero, and multiply what is
   // read there.
   const int64_t behind = (count - 1) * halo.step + last;

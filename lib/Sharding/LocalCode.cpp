@@ -447,36 +447,94 @@ Value LocalCode::fromInFront(ImplicitLocOpBuilder &builder, Value local,
                                                 table, channel(builder));
 }
 
+Value LocalCode::withNeighbours(ImplicitLocOpBuilder &builder, Value local,
+                                int64_t dim, ArrayRef<AxisPart> parts,
+                                int64_t left, int64_t right) {
+  auto type = cast<RankedTensorType>(local.getType());
+  const int64_t block = type.getDimSize(dim);
+  SmallVector<Value> pieces;
+  SmallVector<int64_t> widths = hopsOf(left, block);
+  for (size_t hops = widths.size(); hops > 0; --hops)
+    pieces.push_back(fromInFront(
+        builder,
+        cutOut(builder, local, dim, block - widths[hops - 1], widths[hops - 1]),
+        parts, int64_t(hops)));
+  pieces.push_back(local);
+  for (auto [at, width] : llvm::enumerate(hopsOf(right, block)))
+    pieces.push_back(fromInFront(builder, cutTo(builder, local, dim, width),
+                                 parts, -int64_t(at) - 1));
+  if (pieces.size() == 1)
+    return local;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = left + block + right;
+  return stablehlo::ConcatenateOp::create(builder, type.clone(shape), pieces,
+                                          uint64_t(dim));
+}
+
+/// `extent` elements of `dim` from `start`, a scalar, on.
+static Value cutOutFrom(ImplicitLocOpBuilder &builder, Value local, int64_t dim,
+                        Value start, Value zero, int64_t extent) {
+  SmallVector<int64_t> shape(
+      cast<RankedTensorType>(local.getType()).getShape());
+  shape[dim] = extent;
+  SmallVector<Value> starts(shape.size(), zero);
+  starts[dim] = start;
+  return stablehlo::DynamicSliceOp::create(builder, local, starts, shape);
+}
+
 Value LocalCode::withHalo(ImplicitLocOpBuilder &builder, Value local,
                           int64_t dim, ArrayRef<AxisPart> parts,
                           const Halo &halo) {
-  SmallVector<Value> pieces;
-  SmallVector<int64_t> widths = hopsOf(halo.left, halo.block);
-  for (size_t hops = widths.size(); hops > 0; --hops)
-    pieces.push_back(
-        fromInFront(builder,
-                    cutOut(builder, local, dim, halo.block - widths[hops - 1],
-                           widths[hops - 1]),
-                    parts, int64_t(hops)));
-  pieces.push_back(local);
-  for (auto [at, width] : llvm::enumerate(hopsOf(halo.right, halo.block)))
-    pieces.push_back(fromInFront(builder, cutTo(builder, local, dim, width),
-                                 parts, -int64_t(at) - 1));
-  auto type = cast<RankedTensorType>(local.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  if (pieces.size() > 1) {
-    shape[dim] = halo.left + halo.block + halo.right;
-    local = stablehlo::ConcatenateOp::create(builder, type.clone(shape), pieces,
-                                             uint64_t(dim));
-  }
+  local = withNeighbours(builder, local, dim, parts, halo.left, halo.right);
   // Device i has the elements from i * block - left on.
   if (halo.step == halo.block)
     return cutOut(builder, local, dim, halo.first + halo.left, halo.extent);
-  shape[dim] = halo.extent;
-  SmallVector<Value> starts(shape.size(), scalar(0));
-  starts[dim] =
-      startOf(builder, parts, halo.step - halo.block, halo.first + halo.left);
-  return stablehlo::DynamicSliceOp::create(builder, local, starts, shape);
+  return cutOutFrom(
+      builder, local, dim,
+      startOf(builder, parts, halo.step - halo.block, halo.first + halo.left),
+      scalar(0), halo.extent);
+}
+
+Value LocalCode::firstWindow(ImplicitLocOpBuilder &builder,
+                             ArrayRef<AxisPart> parts, const ScatterHalo &halo,
+                             int64_t each) {
+  // All numbers on the way are those of elements or windows, none is negative.
+  Value number = multipleOf(parts, halo.operand.block);
+  if (halo.lead > 0) {
+    number = stablehlo::MaximumOp::create(builder, number, scalar(halo.lead));
+    number = stablehlo::SubtractOp::create(builder, number, scalar(halo.lead));
+  }
+  if (halo.stride > 1)
+    number = stablehlo::DivideOp::create(builder, number, scalar(halo.stride));
+  number =
+      stablehlo::MinimumOp::create(builder, number, scalar(halo.mostWindows));
+  return each == 1
+             ? number
+             : stablehlo::MultiplyOp::create(builder, number, scalar(each));
+}
+
+Value LocalCode::withHalo(ImplicitLocOpBuilder &builder, Value local,
+                          int64_t dim, ArrayRef<AxisPart> parts,
+                          const ScatterHalo &halo,
+                          const ScatterHalo::Tensor &tensor) {
+  local = withNeighbours(builder, local, dim, parts, tensor.left, tensor.right);
+  const bool isOperand = &tensor == &halo.operand;
+  Value start = firstWindow(builder, parts, halo, isOperand ? halo.stride : 1);
+  if (tensor.left > 0)
+    start = stablehlo::AddOp::create(builder, start, scalar(tensor.left));
+  start = stablehlo::SubtractOp::create(builder, start,
+                                        multipleOf(parts, tensor.block));
+  return cutOutFrom(builder, local, dim, start, scalar(0), tensor.extent);
+}
+
+Value LocalCode::withoutHalo(ImplicitLocOpBuilder &builder, Value local,
+                             int64_t dim, ArrayRef<AxisPart> parts,
+                             const ScatterHalo &halo) {
+  local = padTo(builder, local, dim, halo.operand.extent + halo.tail);
+  Value start = stablehlo::SubtractOp::create(
+      builder, multipleOf(parts, halo.operand.block),
+      firstWindow(builder, parts, halo, halo.stride));
+  return cutOutFrom(builder, local, dim, start, scalar(0), halo.operand.block);
 }
 
 Value LocalCode::reduce(ImplicitLocOpBuilder &builder, Value local,

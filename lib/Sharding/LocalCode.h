@@ -10,8 +10,8 @@
 #ifndef TENON_LIB_SHARDING_LOCALCODE_H
 #define TENON_LIB_SHARDING_LOCALCODE_H
 
-#include "tenon/Sharding/Halo.h"
 #include "tenon/Sharding/PlanReshard.h"
+#include "tenon/Sharding/ScatterHalo.h"
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -66,6 +66,17 @@ public:
                           llvm::ArrayRef<AxisPart> parts, const Halo &halo,
                           mlir::Value fill);
 
+  /// The same for `tensor`, the operand or the source of windows that add.
+  mlir::Value withHalo(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
+                       int64_t dim, llvm::ArrayRef<AxisPart> parts,
+                       const ScatterHalo &halo,
+                       const ScatterHalo::Tensor &tensor);
+  /// The own shard of the result of such windows.
+  mlir::Value withoutHalo(mlir::ImplicitLocOpBuilder &builder,
+                          mlir::Value local, int64_t dim,
+                          llvm::ArrayRef<AxisPart> parts,
+                          const ScatterHalo &halo);
+
   /// Carries a plan out on a part of a tensor of type `whole`.
   mlir::Value reshard(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
                       mlir::RankedTensorType whole, const ReshardPlan &plan);
@@ -89,6 +100,15 @@ private:
   mlir::Value fromInFront(mlir::ImplicitLocOpBuilder &builder,
                           mlir::Value local, llvm::ArrayRef<AxisPart> parts,
                           int64_t hops);
+  /// `local` between so many elements of the devices in front and behind.
+  mlir::Value withNeighbours(mlir::ImplicitLocOpBuilder &builder,
+                             mlir::Value local, int64_t dim,
+                             llvm::ArrayRef<AxisPart> parts, int64_t left,
+                             int64_t right);
+  /// The first window that this device runs, times `each`.
+  mlir::Value firstWindow(mlir::ImplicitLocOpBuilder &builder,
+                          llvm::ArrayRef<AxisPart> parts,
+                          const ScatterHalo &halo, int64_t each);
   mlir::Value reduce(mlir::ImplicitLocOpBuilder &builder, mlir::Value local,
                      mlir::RankedTensorType whole, const ReshardStep &step);
   mlir::DenseIntElementsAttr groupsAlong(mlir::ImplicitLocOpBuilder &builder,

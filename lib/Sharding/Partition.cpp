@@ -391,8 +391,8 @@ private:
         continue;
       const Factor &factor = rule.factors[factors[0]];
       const int64_t count = countOf(there.dims[dim]);
-      const char *why = factor.whyWhole;
-      if (count > 1 && (why || !haloOf(*factor.windowed, count, &why)))
+      const char *why = whyWhole(factor, count);
+      if (count > 1 && why)
         remark::missed(
             op->getLoc(),
             remark::RemarkOpts::name("windowed").category("partition"))
@@ -433,6 +433,7 @@ private:
       results.push_back({layoutOf(rule, factors, axes, true), Value()});
     // Neighbours exchange elements before any are masked.
     addHalos(op, rule, axes, operands);
+    addScatterHalos(op, rule, axes, operands);
     if (!isa<stablehlo::GatherOp>(op))
       maskTails(op, rule, layouts, operands);
     maskHalos(op, rule, axes, operands);
@@ -449,6 +450,8 @@ private:
       part.value = value;
     if (auto iota = dyn_cast<stablehlo::IotaOp>(op))
       results[0].value = fromStart(iota, results[0]);
+    if (auto scatter = dyn_cast<stablehlo::SelectAndScatterOp>(local))
+      results[0].value = ownPart(scatter, rule, axes);
     return results;
   }
 
@@ -474,6 +477,36 @@ private:
               ? resized(operands[0], dim, halo.extent)
               : code.withHalo(builder, operands[0], dim, axes[cut], halo);
     });
+  }
+
+  /// Has what the windows that may add to a shard read, and what they add,
+  /// moved into both operands.
+  void addScatterHalos(Operation *op, const Factors &rule,
+                       const FactorAxes &axes,
+                       MutableArrayRef<Value> operands) {
+    forEachScatterHalo(
+        rule, axes, [&](int64_t dim, unsigned cut, const ScatterHalo &halo) {
+          for (unsigned at : {0, 1}) {
+            const ScatterHalo::Tensor &tensor = at ? halo.source : halo.operand;
+            operands[at] = isMadeAnywhere(op->getOperand(at))
+                               ? resized(operands[at], dim, tensor.extent)
+                               : code.withHalo(builder, operands[at], dim,
+                                               axes[cut], halo, tensor);
+          }
+        });
+  }
+
+  /// Of what windows have added to, this device's shard.
+  Value ownPart(stablehlo::SelectAndScatterOp local, const Factors &rule,
+                const FactorAxes &axes) {
+    local.getResult().setType(
+        cast<RankedTensorType>(local.getOperand().getType()));
+    Value part = local.getResult();
+    forEachScatterHalo(
+        rule, axes, [&](int64_t dim, unsigned cut, const ScatterHalo &halo) {
+          part = code.withoutHalo(builder, part, dim, axes[cut], halo);
+        });
+    return part;
   }
 
   /// Windows that reach beyond an end of the operand read what is padded there.

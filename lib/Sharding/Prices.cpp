@@ -126,6 +126,26 @@ SmallVector<HaloPiece> tenon::sharding::halosOf(Operation *op,
                                             width * elementBytesOf(operand)});
     local[dim] = halo.extent;
   });
+  std::array<SmallVector<int64_t>, 2> locals;
+  forEachScatterHalo(
+      rule, axes, [&](int64_t dim, unsigned factor, const ScatterHalo &halo) {
+        for (unsigned at : {0, 1}) {
+          Value operand = op->getOperand(at);
+          const ScatterHalo::Tensor &tensor = at ? halo.source : halo.operand;
+          if (isMadeAnywhere(operand))
+            continue;
+          SmallVector<int64_t> &local = locals[at];
+          if (local.empty())
+            local = layoutOf(rule, rule.operands[at], axes, false)
+                        .localShape(shapeOf(operand));
+          for (int64_t reach : {tensor.left, tensor.right})
+            for (int64_t width : hopsOf(reach, tensor.block))
+              pieces.push_back(
+                  {axes[factor], elementCount(local) / local[dim] * width *
+                                     elementBytesOf(operand)});
+          local[dim] = tensor.extent;
+        }
+      });
   return pieces;
 }
 
@@ -199,6 +219,11 @@ public:
     double share = 1;
     for (unsigned factor = 0; factor < axes.size(); ++factor)
       share *= shareOf(factor);
+    // Windows that reach into the shards of others run on both.
+    forEachScatterHalo(
+        rule, axes, [&](int64_t, unsigned, const ScatterHalo &halo) {
+          share *= double(halo.source.extent) / double(halo.source.block);
+        });
     return share;
   }
 
@@ -230,8 +255,20 @@ public:
   }
 
 private:
-  /// An operand that is put together is written and read once more.
+  /// An operand that is put together is written and read once more, and so is a
+  /// result of which the own shard is cut out.
   double ofHalos() const {
+    bool scatters = false;
+    double scattered = 1, added = 1;
+    forEachScatterHalo(
+        rule, axes, [&](int64_t, unsigned, const ScatterHalo &halo) {
+          scatters = true;
+          scattered *= double(halo.operand.extent) / double(halo.operand.block);
+          added *= double(halo.source.extent) / double(halo.source.block);
+        });
+    if (scatters)
+      return 2 *
+             ((ofOperand(0) + ofResult(0)) * scattered + ofOperand(1) * added);
     bool isOwnShard = true;
     double share = 1;
     forEachHalo(rule, axes, [&](int64_t, unsigned factor, const Halo &halo) {

@@ -286,15 +286,23 @@ private:
       factor = everyResult(resultDim);
     }
     inOperand(0, dim, factor);
-    DenseElementsAttr constant;
-    if (isMadeAnywhere(operand) &&
-        !(matchPattern(operand, m_Constant(&constant)) && constant.isSplat()))
-      whyWhole = "its elements are made where they are read";
+    if (isMadeElsewhere(operand))
+      whyWhole = madeWhereRead;
     if (!elementOf(operand).isIntOrFloat())
       whyWhole = "nothing masks its elements";
     rule.factors[factor].windowed = windowed;
     rule.factors[factor].whyWhole = whyWhole;
     rule.factors[factor].isWhole = whyWhole != nullptr;
+  }
+
+  static constexpr const char *madeWhereRead =
+      "its elements are made where they are read";
+  /// Whether no device has the elements, so that none can send any, and they
+  /// are not alike.
+  static bool isMadeElsewhere(Value value) {
+    DenseElementsAttr constant;
+    return isMadeAnywhere(value) &&
+           !(matchPattern(value, m_Constant(&constant)) && constant.isSplat());
   }
 
   /// Whether windows read padding in a dimension of the operand.
@@ -438,6 +446,10 @@ private:
         windowed.results = shapeOf(op->getOperand(1))[dim];
         windowed.window = window;
         windowed.scattersSource = true;
+        for (Value operand : {op->getOperand(0), op->getOperand(1)})
+          if (isMadeElsewhere(operand))
+            rule.factors[factor].whyWhole = madeWhereRead;
+        rule.factors[factor].isWhole = rule.factors[factor].whyWhole;
       }
   }
 
@@ -690,7 +702,17 @@ bool tenon::sharding::mayBeCut(const Factor &factor, int64_t count) {
   if (count == 1)
     return true;
   return !factor.isWhole && (!factor.isEven || factor.size % count == 0) &&
-         (!factor.windowed || haloOf(*factor.windowed, count));
+         !whyWhole(factor, count);
+}
+
+const char *tenon::sharding::whyWhole(const Factor &factor, int64_t count) {
+  const char *why = factor.whyWhole;
+  if (count == 1 || !factor.windowed || why)
+    return why;
+  const WindowedDim &dim = *factor.windowed;
+  const bool isCut = dim.scattersSource ? bool(scatterHaloOf(dim, count, &why))
+                                        : bool(haloOf(dim, count, &why));
+  return isCut ? nullptr : why;
 }
 
 Factors tenon::sharding::factorsOf(Operation *op) {
@@ -704,10 +726,28 @@ void tenon::sharding::forEachHalo(
     return;
   for (auto [dim, factors] : llvm::enumerate(rule.operands[0]))
     if (factors.size() == 1 && rule.factors[factors[0]].windowed &&
+        !rule.factors[factors[0]].windowed->scattersSource &&
         !axes[factors[0]].empty())
       visit(dim, factors[0],
             *haloOf(*rule.factors[factors[0]].windowed,
                     countOf(axes[factors[0]])));
+}
+
+void tenon::sharding::forEachScatterHalo(
+    const Factors &rule, const FactorAxes &axes,
+    llvm::function_ref<void(int64_t, unsigned, const ScatterHalo &)> visit) {
+  if (rule.operands.empty())
+    return;
+  for (auto [dim, factors] : llvm::enumerate(rule.operands[0])) {
+    if (factors.size() != 1 || axes[factors[0]].empty())
+      continue;
+    const auto &windowed = rule.factors[factors[0]].windowed;
+    if (!windowed || !windowed->scattersSource)
+      continue;
+    auto halo = scatterHaloOf(*windowed, countOf(axes[factors[0]]));
+    if (!halo->isOwnShard())
+      visit(dim, factors[0], *halo);
+  }
 }
 
 void tenon::sharding::adopt(const Factors &rule, const TensorFactors &tensor,

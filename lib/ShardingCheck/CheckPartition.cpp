@@ -204,6 +204,7 @@ bool PartitionChecker::visit(Operation *op) {
     known.erase(result);
     numbers.erase(result);
     masks.erase(result);
+    fragments.erase(result);
     joined.erase(result);
     sentRows.erase(result);
     ownSums.erase(result);
@@ -224,6 +225,7 @@ bool PartitionChecker::visit(Operation *op) {
     return true;
   }
   visitMovement(op);
+  visitFragments(op);
   visitJoined(op);
   if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op))
     visitConcatenation(concatenate);

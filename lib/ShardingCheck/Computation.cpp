@@ -55,8 +55,14 @@ void PartitionChecker::visitComputation(Operation *op) {
         without.append({"edge_padding_low", "edge_padding_high"});
       if (attributesOf(op, without) != attributesOf(candidate, without) ||
           !sameSliceSizes(op, candidate, *labels) ||
-          !sameRegions(op, candidate) ||
-          !relate(op, candidate, *labels, results))
+          !sameRegions(op, candidate))
+        continue;
+      if (auto scatter = dyn_cast<stablehlo::SelectAndScatterOp>(op)) {
+        scatterWindows(scatter, cast<stablehlo::SelectAndScatterOp>(candidate),
+                       *labels);
+        continue;
+      }
+      if (!relate(op, candidate, *labels, results))
         continue;
     }
     for (auto [value, held] : llvm::zip_equal(op->getResults(), results))

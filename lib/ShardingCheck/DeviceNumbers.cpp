@@ -69,6 +69,10 @@ void PartitionChecker::visitNumbers(Operation *op) {
       else if (isa<stablehlo::MultiplyOp>(op) && std::abs(x) < (1ll << 31) &&
                std::abs(y) < (1ll << 31))
         base[device] = x * y;
+      else if (isa<stablehlo::MaximumOp>(op))
+        base[device] = std::max(x, y);
+      else if (isa<stablehlo::MinimumOp>(op))
+        base[device] = std::min(x, y);
       else if (isa<stablehlo::DivideOp>(op) && x >= 0 && y > 0)
         base[device] = x / y;
       else if (isa<stablehlo::RemainderOp>(op) && x >= 0 && y > 0)

@@ -162,7 +162,13 @@ std::optional<Term> FoldingChecker::number(Operation *op,
     return known(a - b);
   if (isa<stablehlo::MultiplyOp>(op))
     return known(a * b);
-  if (b.isZero() || (!isUnsigned && (a.isNegative() || b.isNegative())))
+  if (!isUnsigned && (a.isNegative() || b.isNegative()))
+    return std::nullopt;
+  if (isa<stablehlo::MaximumOp>(op))
+    return known(llvm::APIntOps::umax(a, b));
+  if (isa<stablehlo::MinimumOp>(op))
+    return known(llvm::APIntOps::umin(a, b));
+  if (b.isZero())
     return std::nullopt;
   if (isa<stablehlo::DivideOp>(op))
     return known(a.udiv(b));

@@ -163,7 +163,7 @@ public:
     for (auto [dim, window] : llvm::enumerate(windowsOf(op)))
       if (window.isTrivial()) {
         shared(dim, 2);
-      } else if (window.low == 0 && window.high == 0) {
+      } else {
         shared(dim, 1);
         found.operands[1][dim] = add();
       }

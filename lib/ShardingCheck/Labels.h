@@ -6,7 +6,8 @@
 //
 // Where windows run over a dimension, the operand and the result have labels of
 // their own: where a part of the result lies follows from where the part of the
-// operand does (SlidingWindows.cpp).
+// operand does (SlidingWindows.cpp), or what is right of it
+// (ScatteredWindows.cpp).
 //
 // Example: dot_general of tensor<8x16xf32> and tensor<16x4xf32> has the labels
 // [0, 1], [1, 2] -> [0, 2], of which 1 is summed over.

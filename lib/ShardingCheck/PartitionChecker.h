@@ -54,6 +54,18 @@ struct Place {
   llvm::SmallVector<unsigned> tails;
 };
 
+/// A block of a tensor of the whole step of which only some elements are right:
+/// those that are so along all dimensions.
+struct Fragment {
+  /// By device, from which local index on, and in front of which one.
+  struct Right {
+    PerDevice begin, end;
+  };
+  mlir::Value whole;
+  std::vector<Range> ranges;
+  std::vector<Right> right; // by dimension
+};
+
 /// Splits of a label that a result does not have: which of the shares each
 /// device has.
 struct Shares {
@@ -211,12 +223,23 @@ private:
                    unsigned identities, int64_t resultExtent,
                    int64_t wholeResultExtent, const Place &operand,
                    const Place *kernel, Place &result);
-  /// Whether each device adds, to what it has, all elements of the source that
-  /// are added there, and no others.
-  bool placeScatter(stablehlo::SelectAndScatterOp op, const Labels &labels,
-                    const std::vector<Place> &places);
   /// Tensors that follow each other along a dimension make up a larger one.
   void visitConcatenation(stablehlo::ConcatenateOp op);
+
+  // ScatteredWindows.cpp
+
+  void scatterWindows(stablehlo::SelectAndScatterOp part,
+                      stablehlo::SelectAndScatterOp op, const Labels &labels);
+  /// The elements that windows along a dimension add to as in the whole step,
+  /// and where they lie; nothing if devices run other windows.
+  std::optional<Fragment::Right>
+  placeScatter(const Window &window, Place &operand, const Place &source);
+  Fragment everyElement(mlir::Value whole, mlir::Value part,
+                        std::vector<Range> ranges);
+  /// A holding, if nothing is wrong of what there is of the whole tensor.
+  void addFragment(mlir::Value part, Fragment fragment);
+  /// What is cut out of fragments.
+  void visitFragments(mlir::Operation *op);
 
   // ShardIndices.cpp
 
@@ -331,6 +354,7 @@ private:
   /// numbers from 0 on.
   llvm::DenseMap<mlir::Value, Holding> numbers;
   llvm::DenseMap<mlir::Value, Mask> masks;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Fragment, 1>> fragments;
   llvm::DenseMap<mlir::Value, Pieces> joined;
   llvm::DenseMap<mlir::Value, Exchange> sentRows;
   /// Sums of the rows that members of groups have for the device.

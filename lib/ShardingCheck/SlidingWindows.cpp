@@ -49,8 +49,6 @@ static unsigned paddedIdentities(Operation *op) {
 bool PartitionChecker::placeWindows(Operation *local, Operation *op,
                                     const Labels &labels,
                                     std::vector<Place> &places) {
-  if (auto scatter = dyn_cast<stablehlo::SelectAndScatterOp>(op))
-    return placeScatter(scatter, labels, places);
   std::vector<SlidingWindow> mine = slidingWindowsOf(local);
   for (auto [at, window] : llvm::enumerate(slidingWindowsOf(op))) {
     const int operand = labels.operands[0][window.operandDim];
@@ -137,38 +135,6 @@ bool PartitionChecker::placeWindow(const SlidingWindow &local,
         divideFloorSigned(until(first + places - 1), base), start + extent - 1);
     if (hasTail && reads <= last && (reads < 0 || last >= wholeExtent))
       return false;
-  }
-  return true;
-}
-
-bool PartitionChecker::placeScatter(stablehlo::SelectAndScatterOp op,
-                                    const Labels &labels,
-                                    const std::vector<Place> &places) {
-  for (auto [dim, window] : llvm::enumerate(windowsOf(op))) {
-    const int operandLabel = labels.operands[0][dim];
-    const int sourceLabel = labels.operands[1][dim];
-    if (operandLabel == shardingcheck::whole || operandLabel == sourceLabel)
-      continue;
-    const Place &operand = places[operandLabel], &source = places[sourceLabel];
-    auto starts = startOf(operand, devices), sources = startOf(source, devices);
-    if (!starts || !sources)
-      return false;
-    const int64_t extent = *operand.extent, count = *source.extent;
-    for (int64_t device = 0; device < devices; ++device) {
-      const int64_t first = (*sources)[device], end = first + count;
-      if ((*starts)[device] != first * window.stride)
-        return false;
-      // The nearest windows of others, in front and behind.
-      if (first > 0 && window.size > window.stride)
-        return false;
-      if (end < source.wholeExtent && count * window.stride < extent)
-        return false;
-      // What is outside of the source is added outside of the operand.
-      if (first < 0 ||
-          (end > source.wholeExtent &&
-           source.wholeExtent * window.stride < operand.wholeExtent))
-        return false;
-    }
   }
   return true;
 }

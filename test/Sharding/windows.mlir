@@ -213,3 +213,102 @@ func.func @largest_of_three(%x: tensor<10x2xf32>, %s: tensor<4x2xf32>) -> tensor
   }) : (tensor<10x2xf32>, tensor<4x2xf32>, tensor<f32>) -> tensor<10x2xf32>
   return %0 : tensor<10x2xf32>
 }
+
+// Windows that overlap: of each of them an element of the source comes from, or
+// goes to, another device.
+// CHECK: overlapping: {{.*}}collective_permute
+func.func @overlapping(%x: tensor<16x2xf32>, %s: tensor<8x2xf32>) -> tensor<16x2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %zero) <{window_dimensions = array<i64: 3, 1>, window_strides = array<i64: 2, 1>, padding = dense<[[1, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<16x2xf32>, tensor<8x2xf32>, tensor<f32>) -> tensor<16x2xf32>
+  return %0 : tensor<16x2xf32>
+}
+
+// Shards of another number of elements than windows are apart, and a tail.
+func.func @overlapping_unevenly(%x: tensor<1x19xf32>, %s: tensor<1x9xf32>) -> tensor<1x19xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %zero) <{window_dimensions = array<i64: 1, 4>, window_strides = array<i64: 1, 2>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<1x19xf32>, tensor<1x9xf32>, tensor<f32>) -> tensor<1x19xf32>
+  return %0 : tensor<1x19xf32>
+}
+
+// Alike elements: the first of each window is chosen. What is added starts from
+// a number, and what is smallest may be what is largest of its type.
+func.func @ties(%x: tensor<17xi32>, %s: tensor<17xi32>) -> tensor<17xi32> {
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %most = stablehlo.constant dense<2147483647> : tensor<17xi32>
+  %none = stablehlo.constant dense<0> : tensor<17xi32>
+  %is = stablehlo.compare GE, %x, %none, SIGNED : (tensor<17xi32>, tensor<17xi32>) -> tensor<17xi1>
+  %two = stablehlo.select %is, %most, %none : tensor<17xi1>, tensor<17xi32>
+  %0 = "stablehlo.select_and_scatter"(%two, %s, %seven) <{window_dimensions = array<i64: 3>, padding = dense<[[1, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.compare LE, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %1 : tensor<i32>
+  }) : (tensor<17xi32>, tensor<17xi32>, tensor<i32>) -> tensor<17xi32>
+  return %0 : tensor<17xi32>
+}
+
+// Rows and columns; windows that keep apart, and reach into other shards only
+// where these begin in the middle of one; the gradient of a sum, all ones.
+func.func @overlapping_in_the_plane(%x: tensor<12x10xf32>, %s: tensor<6x5xf32>) -> tensor<12x10xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %zero) <{window_dimensions = array<i64: 3, 2>, window_strides = array<i64: 2, 2>, padding = dense<[[0, 1], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<12x10xf32>, tensor<6x5xf32>, tensor<f32>) -> tensor<12x10xf32>
+  return %0 : tensor<12x10xf32>
+}
+
+// CHECK: of_ones: {{.*}}collective_permute
+func.func @of_ones(%x: tensor<14xf32>) -> tensor<14xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %ones = stablehlo.constant dense<1.0> : tensor<6xf32>
+  %0 = "stablehlo.select_and_scatter"(%x, %ones, %zero) <{window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<14xf32>, tensor<6xf32>, tensor<f32>) -> tensor<14xf32>
+  return %0 : tensor<14xf32>
+}
+
+// One window reads most of all shards: they are put together.
+func.func @overlapping_widely(%x: tensor<8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %zero) <{window_dimensions = array<i64: 7>, padding = dense<[[3, 3]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

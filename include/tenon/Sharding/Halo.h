@@ -14,11 +14,6 @@
 // equally far apart: device i those from i * step + first on. What of these
 // lies outside of the operand is filled with the padding.
 //
-// Where windows choose among the elements of the operand where to add those of
-// a source, as select_and_scatter does, the roles are changed: the source has
-// an element per window, and the result has the shards of the operand. This is
-// cut where no window reaches into another shard.
-//
 // Example: 8 rows in 2 shards, windows of 3 rows with one row of padding at
 // both ends. Device 0 needs the rows -1 to 4 and has 0 to 3, device 1 needs
 // the rows 3 to 8 and has 4 to 7: one row comes from in front, one from behind.
@@ -40,7 +35,7 @@ struct WindowedDim {
   int64_t results = 1; // of the result, or of the source
   Window window;
   bool cutsWindow = false;     // and not the result
-  bool scattersSource = false; // into a result like the operand
+  bool scattersSource = false; // into a result like the operand: ScatterHalo.h
 };
 
 struct Halo {

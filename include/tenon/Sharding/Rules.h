@@ -8,7 +8,8 @@
 // if the factor has a reduction; without one every shard computes the same.
 // What runs over no factor is whole on every device. Where windows run over a
 // dimension of the first operand, it is cut like the others, and an operation
-// on a shard reads some of what its neighbours have as well (Halo.h).
+// on a shard reads some of what its neighbours have as well (Halo.h,
+// ScatterHalo.h).
 //
 // Example: dot_general of tensor<8x16xf32> and tensor<16x4xf32> has the factors
 // i = 8, k = 16 (sum), j = 4; operands [i, k] and [k, j], result [i, j]. A
@@ -21,8 +22,8 @@
 #define TENON_SHARDING_RULES_H
 
 #include "tenon/Libraries/Collective.h"
-#include "tenon/Sharding/Halo.h"
 #include "tenon/Sharding/Layout.h"
+#include "tenon/Sharding/ScatterHalo.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -55,6 +56,10 @@ struct Factor {
 /// Whether a factor may be cut into so many shards.
 bool mayBeCut(const Factor &factor, int64_t count);
 
+/// Why windows keep a dimension from being cut into so many shards; null if
+/// they do not.
+const char *whyWhole(const Factor &factor, int64_t count);
+
 /// The factors of each dimension of a tensor.
 using TensorFactors = llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4>;
 
@@ -82,6 +87,13 @@ void forEachHalo(
     const Factors &rule, const FactorAxes &axes,
     llvm::function_ref<void(int64_t dim, unsigned factor, const Halo &halo)>
         visit);
+
+/// The same where windows add to such a dimension, which the source has too.
+/// What stays in its own shard is not visited.
+void forEachScatterHalo(const Factors &rule, const FactorAxes &axes,
+                        llvm::function_ref<void(int64_t dim, unsigned factor,
+                                                const ScatterHalo &halo)>
+                            visit);
 
 /// Gives factors the axes by which `layout` cuts a tensor, as far as they have
 /// none that differ, and as no other factor has the same axis.

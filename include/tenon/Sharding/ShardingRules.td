@@ -30,7 +30,8 @@ def attends : Structure;
 def reduces : Structure;
 /// Dimensions whose windows hold one element, and those of reduce_window along
 /// which windows read more than their own shard, if what they are padded with is
-/// neutral; those of select_and_scatter whose windows stay in their own shard.
+/// neutral; those of select_and_scatter, whose windows add to their own shard and
+/// to others (ScatterHalo.h).
 def pools : Structure;
 /// Dimensions that come from the operand, and new ones.
 def broadcasts : Structure;

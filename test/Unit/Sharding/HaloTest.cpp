@@ -6,6 +6,7 @@
 
 #include "tenon/Sharding/Halo.h"
 #include "tenon/Sharding/Layout.h"
+#include "tenon/Sharding/ScatterHalo.h"
 
 #include "gtest/gtest.h"
 
@@ -106,17 +107,96 @@ TEST(Halo, SaysWhyADimensionIsWhole) {
 
 TEST(Halo, ExchangesNothingBetweenWindowsThatStayTogether) {
   WindowedDim pairs{8, 4, {2, 2, 0, 0, 1, 1}};
-  for (bool scattersSource : {false, true}) {
-    pairs.scattersSource = scattersSource;
-    auto halo = haloOf(pairs, 4);
-    ASSERT_TRUE(halo);
-    EXPECT_TRUE(halo->isOwnShard());
-    EXPECT_FALSE(halo->startsOutside || halo->endsOutside);
-  }
+  auto halo = haloOf(pairs, 4);
+  ASSERT_TRUE(halo);
+  EXPECT_TRUE(halo->isOwnShard());
+  EXPECT_FALSE(halo->startsOutside || halo->endsOutside);
+  auto scattered = scatterHaloOf(pairs, 4);
+  ASSERT_TRUE(scattered);
+  EXPECT_TRUE(scattered->isOwnShard());
   // The window of an element that is none would reach a row that is one.
   WindowedDim odd{5, 2, {2, 2, 0, 0, 1, 1}};
-  odd.scattersSource = true;
-  EXPECT_FALSE(haloOf(odd, 3));
+  scattered = scatterHaloOf(odd, 3);
+  EXPECT_FALSE(scattered && scattered->isOwnShard());
+}
+
+TEST(ScatterHalo, RunsAllWindowsThatReachAShard) {
+  int64_t cut = 0;
+  for (int64_t extent = 1; extent < 24; ++extent)
+    for (int64_t size : {1, 2, 3, 5})
+      for (int64_t stride : {1, 2, 3})
+        for (int64_t low : {-1, 0, 1, 2})
+          for (int64_t high : {-1, 0, 1, 2}) {
+            const Window window{size, stride, low, high};
+            const int64_t room = extent + low + high - size;
+            if (room < 0)
+              continue;
+            const int64_t windows = room / stride + 1;
+            for (int64_t count : {2, 3, 4, 8}) {
+              auto halo = scatterHaloOf({extent, windows, window}, count);
+              if (!halo || halo->isOwnShard())
+                continue;
+              ++cut;
+              const ScatterHalo::Tensor &operand = halo->operand;
+              const ScatterHalo::Tensor &source = halo->source;
+              // So many windows does the operation run on so many elements.
+              ASSERT_EQ((operand.extent + low + high - size) / stride + 1,
+                        source.extent);
+              for (int64_t device = 0; device < count; ++device) {
+                const int64_t first = halo->firstWindow(device);
+                const int64_t start = first * stride;
+                const int64_t own = device * operand.block;
+                // They are elements and windows of the whole operation, and
+                // there.
+                ASSERT_GE(first, 0);
+                ASSERT_LE(start + operand.extent, extent);
+                ASSERT_LE(first + source.extent, windows);
+                ASSERT_GE(start, own - operand.left);
+                ASSERT_LE(start + operand.extent,
+                          own + operand.block + operand.right);
+                ASSERT_GE(first, device * source.block - source.left);
+                ASSERT_LE(first + source.extent,
+                          (device + 1) * source.block + source.right);
+                // Behind the result, so many places make up for the own shard.
+                ASSERT_GE(own, start);
+                ASSERT_LE(own + operand.block,
+                          start + operand.extent + halo->tail);
+                for (int64_t at = own;
+                     at < std::min(own + operand.block, extent); ++at) {
+                  ASSERT_LT(at, start + operand.extent);
+                  for (int64_t o = 0; o < windows; ++o) {
+                    const int64_t from = o * stride - low;
+                    if (at < from || at >= from + size)
+                      continue;
+                    ASSERT_GE(o, first);
+                    ASSERT_LT(o, first + source.extent);
+                    ASSERT_GE(std::max<int64_t>(from, 0), start);
+                    ASSERT_LE(std::min(from + size, extent),
+                              start + operand.extent);
+                  }
+                }
+              }
+            }
+          }
+  EXPECT_GT(cut, 2000);
+}
+
+TEST(ScatterHalo, SaysWhyADimensionIsWhole) {
+  const char *why = nullptr;
+  EXPECT_FALSE(scatterHaloOf({8, 8, {7, 1, 3, 3}}, 2, &why));
+  EXPECT_STREQ(why, "windows would read the shards of all devices");
+}
+
+TEST(ScatterHalo, GetsNoMoreThanTwoShardsNeed) {
+  // The example of ScatterHalo.h.
+  auto halo = scatterHaloOf({16, 8, {3, 2, 1, 0}}, 2);
+  ASSERT_TRUE(halo);
+  EXPECT_EQ(halo->operand.extent, 10);
+  EXPECT_EQ(halo->operand.left, 2);
+  EXPECT_EQ(halo->operand.right, 2);
+  EXPECT_EQ(halo->source.extent, 5);
+  EXPECT_EQ(halo->source.left, 1);
+  EXPECT_EQ(halo->source.right, 1);
 }
 
 TEST(Halo, ComesFromSeveralDevices) {
