@@ -18,6 +18,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
+#include "tenon/Libraries/CallOverhead.h"
 #include "tenon/Libraries/GpuMatmul.h"
 #include "tenon/Libraries/WidenedProducts.h"
 #include "tenon/Target/GpuArchitectures.h"
@@ -158,10 +159,10 @@ double shareOf(Operation *product, bool isFallback, step::GroupOp group,
          (sumsOperand(group) ? shareWithSums : 1);
 }
 
-/// The matrix product that a group asks a library for processors for, as one
-/// that multiplies f32; with `stored` all three tensors are of that type.
+/// The matrix product that a group asks a library for processors for; with
+/// `stored` all three tensors are of that type.
 std::optional<libraries::MatmulDescription>
-matmulInF32(step::GroupOp group, std::optional<ElementType> stored) {
+matmulOf(step::GroupOp group, std::optional<ElementType> stored) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   std::string ignored;
   auto described =
@@ -171,10 +172,35 @@ matmulInF32(step::GroupOp group, std::optional<ElementType> stored) {
                      : nullptr;
   if (!matmul)
     return std::nullopt;
-  matmul->computeType = ElementType::f32;
   if (stored)
     matmul->lhsType = matmul->rhsType = matmul->resultType = *stored;
   return *matmul;
+}
+
+/// The same as one that multiplies f32.
+std::optional<libraries::MatmulDescription>
+matmulInF32(step::GroupOp group, std::optional<ElementType> stored) {
+  auto matmul = matmulOf(group, stored);
+  if (matmul)
+    matmul->computeType = ElementType::f32;
+  return matmul;
+}
+
+/// What a library's call for processors does once, however many rows it has, in
+/// each of its pieces: the share of a core's rate that calls reach is that of
+/// many rows. With `multiplied` all three tensors are taken to be of that type.
+double secondsPerCall(step::GroupOp group, int64_t pieces,
+                      const target::Target &target,
+                      std::optional<ElementType> multiplied) {
+  auto matmul = target.isGpu() ? std::nullopt : matmulOf(group, multiplied);
+  if (!matmul)
+    return 0;
+  if (multiplied)
+    matmul->computeType = target.multipliesNatively(*multiplied, target.isa)
+                              ? *multiplied
+                              : ElementType::f32;
+  return double(libraries::bytesMetByRows(*matmul, target.isa)) *
+         double(pieces) / target.memory.cachedCopy.of(pieces, target.cores);
 }
 
 /// Elements that the library converts for a product of 16 bits where the
@@ -258,7 +284,8 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
                           ? secondsOfActivation(group, target)
                           : arithmeticSeconds(work.operations, cores, target) /
                                 (isSlow ? share : 1)) +
-                     conversionSeconds(converted.value_or(0), cores);
+                     conversionSeconds(converted.value_or(0), cores) +
+                     secondsPerCall(group, parts, target, multiplied);
   if (auto product = isSlow ? productSeconds(kernel.root(), target, target.isa)
                             : std::nullopt)
     roofline.compute = product->generated / double(cores);

@@ -20,6 +20,7 @@
 #include "PrimitiveCall.h"
 #include "VectorProduct.h"
 
+#include "tenon/Libraries/CallOverhead.h"
 #include "tenon/Libraries/WidenedProducts.h"
 #include "tenon/Support/Refuse.h"
 
@@ -534,8 +535,7 @@ bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &shape,
   return true;
 }
 
-void MatmulBuilder::appendVectors(Task &task, const MatmulDescription &piece,
-                                  const Offsets &offsets) {
+VectorProduct vectorProductOf(const MatmulDescription &piece) {
   VectorProduct product;
   product.lhsType = piece.lhsType;
   product.rhsType = piece.rhsType;
@@ -548,6 +548,12 @@ void MatmulBuilder::appendVectors(Task &task, const MatmulDescription &piece,
   product.rhsStrideK = piece.rhsStrideK;
   product.rhsStrideN = piece.rhsStrideN;
   product.resultStrideM = piece.resultStrideM;
+  return product;
+}
+
+void MatmulBuilder::appendVectors(Task &task, const MatmulDescription &piece,
+                                  const Offsets &offsets) {
+  const VectorProduct product = vectorProductOf(piece);
   const Places places = placesOf(piece, offsets);
   Step step;
   auto addOperand = [&](const Places::Place &place) {
@@ -756,6 +762,23 @@ bool MatmulBuilder::append(Task &task, const MatmulDescription &piece,
                           : appendStep(task, piece, placesOf(piece, offsets));
 }
 
+/// The largest of the pieces.
+MatmulDescription largestPiece(const MatmulDescription &whole, const Cut &cut) {
+  MatmulDescription piece = whole;
+  switch (cut.dimension) {
+  case Cut::batch:
+    piece.batch[cut.batchIndex].size = cut.run;
+    break;
+  case Cut::rows:
+    piece.m = cut.run;
+    break;
+  case Cut::columns:
+    piece.n = cut.run;
+    break;
+  }
+  return piece;
+}
+
 /// The call in pieces; null and the reason if the library has none of them.
 std::unique_ptr<PrimitiveCall> cutCall(const MatmulDescription &description,
                                        const Canonical &canonical,
@@ -871,6 +894,18 @@ tenon::libraries::elementsConverted(const MatmulDescription &description,
   wide.lhsType = wide.rhsType = wide.resultType = ElementType::f32;
   // The library's code would read rows where they lie.
   return runsInVectors(wide, isa) ? 0 : lhsSide.elements(d);
+}
+
+int64_t tenon::libraries::bytesMetByRows(const MatmulDescription &description,
+                                         Isa isa) {
+  const MatmulDescription d = canonicalize(description).d;
+  const bool inVectors = runsInVectors(d, isa);
+  const MatmulDescription piece = largestPiece(d, chooseCut(d, inVectors));
+  VectorProduct wide = vectorProductOf(piece);
+  wide.rhsType = ElementType::f32;
+  const bool isCopied = !inVectors || !wide.readsRightInPlace();
+  return rhsSide.elements(piece) * byteWidth(piece.computeType) *
+         (isCopied ? 2 : 1);
 }
 
 int64_t

@@ -120,12 +120,12 @@ static bool readsLeftInPlace(const VectorProduct &p) {
          p.n <= mostColumns;
 }
 
-/// The same of the right operand: columns next to each other. Terms that lie
-/// pages apart share sets of the cache and push each other out.
-static bool readsRightInPlace(const VectorProduct &p) {
+/// Columns next to each other. Terms that lie pages apart share sets of the
+/// cache and push each other out.
+bool VectorProduct::readsRightInPlace() const {
   constexpr int64_t page = 4096 / sizeof(float);
-  return p.rhsType == ElementType::f32 && p.rhsStrideN == 1 &&
-         (p.rhsStrideK <= page || p.rhsStrideK % page != 0);
+  return rhsType == ElementType::f32 && rhsStrideN == 1 &&
+         (rhsStrideK <= page || rhsStrideK % page != 0);
 }
 
 /// Whether sums lie in the workspace until they are finished.
@@ -326,7 +326,7 @@ private:
   float *left, *right;        // the copies
   float *sums;                // that are not finished
   const bool leftInPlace = readsLeftInPlace(p);
-  const bool rightInPlace = readsRightInPlace(p);
+  const bool rightInPlace = p.readsRightInPlace();
   const bool rounds = roundsSums(p);
 };
 

@@ -44,6 +44,9 @@ struct VectorProduct {
   int64_t rhsStrideK = 0, rhsStrideN = 0;
   int64_t resultStrideM = 0;
 
+  /// Whether the right operand is read where it lies, and not copied first.
+  bool readsRightInPlace() const;
+
   /// What `run` needs for copies and unfinished sums, aligned to a cache line.
   int64_t workspaceBytes() const;
 

@@ -8,6 +8,7 @@
 #include "Tensors.h"
 #include "TestIsa.h"
 
+#include "tenon/Libraries/CallOverhead.h"
 #include "tenon/Libraries/WidenedProducts.h"
 
 #include <cmath>
@@ -426,6 +427,31 @@ TEST(Matmul, ElementsConverted) {
   d = plain(32, 48, 64, ElementType::bf16);
   EXPECT_FALSE(widensInCopies(d, Isa::avx512));
   EXPECT_EQ(converted(d), 32 * 64 + 64 * 48 + 32 * 48);
+}
+
+// What a piece of a call reads of the right operand, and copies of it.
+TEST(Matmul, BytesMetByRows) {
+  MatmulDescription d = plain(1024, 512, 128);
+  constexpr int64_t bytes = 512 * 128 * 4;
+  // The library copies it, our own code reads it where it lies.
+  EXPECT_EQ(bytesMetByRows(d, Isa::avx2), 2 * bytes);
+  EXPECT_EQ(bytesMetByRows(d, Isa::avx512), bytes);
+  // As often for few rows as for many. Pieces of columns have parts of it.
+  d.m = 128;
+  EXPECT_EQ(bytesMetByRows(d, Isa::avx512), bytes);
+  d.pieces = 2;
+  EXPECT_EQ(bytesMetByRows(d, Isa::avx512), bytes / 2);
+  // A transposed one is turned while it is copied.
+  d = transposed(plain(1024, 512, 128), /*lhs=*/false, /*rhs=*/true);
+  EXPECT_EQ(bytesMetByRows(d, Isa::avx512), 2 * bytes);
+  // What is widened is multiplied as f32 is.
+  d.rhsType = ElementType::bf16;
+  EXPECT_EQ(bytesMetByRows(d, Isa::avx512), 2 * bytes);
+  EXPECT_EQ(bytesMetByRows(d, Isa::avx2), 2 * bytes);
+  // Each matrix of a batch has its own.
+  d = plain(16, 16, 16);
+  d.batch = {{8, 256, 256, 256}};
+  EXPECT_EQ(bytesMetByRows(d, Isa::avx512), 8 * 2 * 16 * 16 * 4);
 }
 
 TEST(Matmul, BiasOfAWidenedProduct) {
