@@ -105,7 +105,7 @@ CUresult tenon::emulated::addNode(CUgraphNode *node, CUgraph graph,
                                   Work work) {
   Node added{std::move(work), {}};
   for (size_t i = 0; i < afterCount; ++i) {
-    if (after[i]->graph != graph)
+    if (after[i]->graph != graph || std::count(after, after + i, after[i]))
       return CUDA_ERROR_INVALID_VALUE;
     added.after.push_back(after[i]->index);
   }

@@ -14,6 +14,10 @@
 // Whoever receives compares that with what it expects. A rank that has waited a
 // while says for what; two ranks that wait for each other so will never meet.
 //
+// Each call writes a word of its communicator's, so that two of them which may
+// run at once, of two streams or of nodes of a graph without a path between
+// them, are a race.
+//
 // Elements are combined from the last rank to the first, and those of 16 bits
 // rounded each time: the library has an order of its own, too.
 //
@@ -206,6 +210,9 @@ public:
   void leave();
 
   const int rank, count;
+  /// What all of its calls write, as long as the process lives: a graph may be
+  /// launched when the communicator is gone.
+  void *word = nullptr;
   std::vector<Link> links; // by rank; nothing for this one
   std::atomic<bool> isAborted = false;
   std::atomic<ncclResult_t> state = ncclSuccess;
@@ -671,7 +678,9 @@ const char *Call::run(void *const *bytes) {
 
 ncclResult_t enqueue(Started &&started) {
   const std::string name = "NCCL's " + started.name;
-  const std::vector<TenonEmulatedAccess> accesses = std::move(started.accesses);
+  std::vector<TenonEmulatedAccess> accesses = std::move(started.accesses);
+  accesses.push_back(
+      {reinterpret_cast<CUdeviceptr>(started.ranks->word), 4, true});
   for (Transfer &one : started.transfers)
     if (one.access == ownMemory)
       one.access = accesses.size(); // behind all others
@@ -833,6 +842,8 @@ ncclResult_t ncclCommInitRank(ncclComm_t *communicator, int count,
   auto ranks = std::make_shared<Ranks>(rank, count);
   if (std::string why = ranks->meet(id); !why.empty())
     return refuse(ncclInvalidUsage, why);
+  if (cuMemHostAlloc(&ranks->word, 4, /*flags=*/0) != CUDA_SUCCESS)
+    return refuse(ncclUnhandledCudaError, "there is no memory");
   *communicator = new ncclComm{std::move(ranks)};
   return ncclSuccess;
 }

@@ -315,6 +315,21 @@ TEST(Nccl, CommunicatorsAreUsedInOneOrder) {
              });
 }
 
+TEST(Nccl, OneCallOfACommunicatorAtATime) {
+  expectSaid("race between streams: NCCL's all-gather and NCCL's all-gather",
+             [](Rank &rank, ncclComm_t ranks) {
+               CUstream other = nullptr;
+               cuStreamCreate(&other, 1);
+               CUdeviceptr from = rank.memory(8, 1), to = rank.memory(16, 0);
+               cuStreamSynchronize(rank.stream);
+               for (CUdeviceptr part : {0, 1})
+                 ncclAllGather(Rank::at(from + 16 * part),
+                               Rank::at(to + 32 * part), 4, ncclFloat32, ranks,
+                               part == 0 ? rank.stream : other);
+               return "";
+             });
+}
+
 TEST(Nccl, ChecksMemory) {
   expectSaid("uninitialised: NCCL's all-gather reads 16 bytes",
              [](Rank &rank, ncclComm_t ranks) {
