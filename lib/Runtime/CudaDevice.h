@@ -1,7 +1,7 @@
 //===- CudaDevice.h - One of NVIDIA's GPUs as a device --------------------===//
 //
 // Private to this folder. Its memory space is `device`, the GPU's own memory;
-// its one queue a CUDA graph (CudaStep.h) that is launched once a step; its
+// its queues a CUDA graph (CudaStep.h) that is launched once a step; its
 // callees are kernels in PTX, which the driver compiles when a file is loaded,
 // calls of cuBLASLt (CudaLibraries.h), library calls that the host runs
 // (CudaHostCalls.h), collectives of ranks that are processes

@@ -19,17 +19,11 @@ using namespace tenon::runtime;
 // Capture
 //===----------------------------------------------------------------------===//
 
-static bool isTheQueue(uint32_t queue, Error &error) {
-  return queue == 0 ||
-         refuse(error, Failure::file,
-                "the file is damaged: an instruction is for queue " +
-                    std::to_string(queue) + ", a GPU has only 0");
-}
-
 bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
-  if (!isTheQueue(invoke.queue, error))
-    return false;
   const format::Callee &callee = callees.described[invoke.callee];
+  if (!StartedCollectives::checkQueue(
+          invoke.queue, callee.kind == format::CalleeKind::collective, error))
+    return false;
   if (!checkCall(invoke, error) || !checkCollective(invoke, error))
     return false;
   const size_t first = step->places.size(), count = invoke.operands.size();
@@ -47,7 +41,9 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
       toJoin = invoke.joined - 1;
     }
     for (;; node.callee = uint32_t(callees.described[node.callee].followedBy)) {
-      openGraph().order.push_back(step->nodes.size());
+      openGraph().order.push_back(
+          {invoke.queue == 1 ? CudaStep::Entry::start : CudaStep::Entry::run,
+           step->nodes.size()});
       step->nodes.push_back(node);
       size.add(callee.onHost ? target::nodesOfHostCall(int64_t(count)) : 1);
       if (callees.described[node.callee].followedBy < 0)
@@ -63,6 +59,10 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   if (const libraries::Call *call = callees.calls[invoke.callee].what())
     for (int64_t i = 0; i < call->operandCount(); ++i)
       step->written[first + size_t(i)] = false;
+  if (!started.check({first, count}, error))
+    return false;
+  if (invoke.queue == 1)
+    started.start({first, count}, invoke.callee);
   return true;
 }
 
@@ -128,24 +128,38 @@ CudaStep::Part &CudaCapture::openGraph() {
   return into->back();
 }
 
-std::optional<Event> CudaCapture::record(uint32_t queue, uint32_t,
+std::optional<Event> CudaCapture::record(uint32_t queue, uint32_t pending,
                                          Error &error) {
-  return isTheQueue(queue, error) ? std::optional(Event{queue}) : std::nullopt;
+  return StartedCollectives::checkQueue(queue, /*isForCollective=*/true, error)
+             ? std::optional(Event{queue, pending})
+             : std::nullopt;
+}
+
+/// What is in queue 0 follows each other anyway.
+void CudaCapture::wait(Event event) {
+  if (event.queue == 0)
+    return;
+  started.await(event.pending);
+  // What was started before the graph is done when that begins.
+  if (!into->empty() && into->back().kind == CudaStep::Part::graph)
+    into->back().order.push_back({CudaStep::Entry::await, event.pending});
 }
 
 std::optional<CudaStep::Sequence> CudaCapture::captured(const Body &body,
                                                         Error &error) {
   CudaStep::Sequence inside;
   CudaStep::Sequence *outside = std::exchange(into, &inside);
-  bool ok = body(error);
+  bool ok = started.captureBlock(body, error);
   into = outside;
   return ok ? std::optional(std::move(inside)) : std::nullopt;
 }
 
-size_t CudaCapture::slotToRead(const format::Slice &slice) {
+bool CudaCapture::readsIn(CudaStep::Part &part, const format::Slice &slice,
+                          Error &error) {
+  part.slot = step->places.size();
   step->places.push_back(slice);
   step->written.push_back(false);
-  return step->places.size() - 1;
+  return started.check({part.slot, 1}, error);
 }
 
 bool CudaCapture::loop(const format::Slice &predicate, int64_t trips,
@@ -154,9 +168,8 @@ bool CudaCapture::loop(const format::Slice &predicate, int64_t trips,
   Part loop{.kind = Part::loop, .trips = trips};
   loop.blocks.resize(2);
   if (trips < 0) {
-    loop.slot = slotToRead(predicate);
     auto test = captured(condition, error);
-    if (!test)
+    if (!test || !readsIn(loop, predicate, error))
       return false;
     loop.blocks[0] = std::move(*test);
   }
@@ -166,11 +179,13 @@ bool CudaCapture::loop(const format::Slice &predicate, int64_t trips,
   if (trips >= 0 && round->empty())
     return true;
   if (trips >= 0 && round->size() == 1 && round->front().kind == Part::graph) {
-    const std::vector<size_t> &nodes = round->front().order;
-    if (size.repeats(int64_t(nodes.size()), trips)) {
-      std::vector<size_t> &order = openGraph().order;
+    const std::vector<CudaStep::Entry> &body = round->front().order;
+    const int64_t waits = std::ranges::count(body, CudaStep::Entry::await,
+                                             &CudaStep::Entry::kind);
+    if (size.repeats(int64_t(body.size()) - waits, trips)) {
+      std::vector<CudaStep::Entry> &order = openGraph().order;
       for (int64_t trip = 0; trip < trips; ++trip)
-        order.insert(order.end(), nodes.begin(), nodes.end());
+        order.insert(order.end(), body.begin(), body.end());
       return true;
     }
   }
@@ -181,8 +196,9 @@ bool CudaCapture::loop(const format::Slice &predicate, int64_t trips,
 
 bool CudaCapture::branch(const format::Slice &selector,
                          std::span<const Body> branches, Error &error) {
-  CudaStep::Part part{.kind = CudaStep::Part::branch,
-                      .slot = slotToRead(selector)};
+  CudaStep::Part part{.kind = CudaStep::Part::branch};
+  if (!readsIn(part, selector, error))
+    return false;
   for (const Body &body : branches) {
     auto block = captured(body, error);
     if (!block)
@@ -191,6 +207,13 @@ bool CudaCapture::branch(const format::Slice &selector,
   }
   into->push_back(std::move(part));
   return true;
+}
+
+std::unique_ptr<CapturedStep> CudaCapture::finish(Error &error) {
+  if (!started.areDone(error))
+    return nullptr;
+  step->pointers.resize(step->places.size());
+  return std::move(step);
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,18 +286,16 @@ CUresult CudaStep::captureCall(const Node &node, CUgraph &graph) {
 }
 
 CUresult CudaStep::addCopy(CUgraph into, const CUDA_MEMCPY3D &what,
-                           CUgraphNode &last) {
+                           Before &before) {
   CUgraphNode added = nullptr;
   CUresult result = context->driver.cuGraphAddMemcpyNode(
-      &added, into, last ? &last : nullptr, last ? 1 : 0, &what,
-      context->handle());
+      &added, into, before.data(), before.size(), &what, context->handle());
   if (added)
-    last = added;
+    before = {added};
   return result;
 }
 
-CUresult CudaStep::addHostCall(CUgraph into, const Node &node,
-                               CUgraphNode &last) {
+CUresult CudaStep::addHostCall(CUgraph into, const Node &node, Before &before) {
   CudaHostCall &call = *callees.calls[node.callee].onHost;
   CUresult result = CUDA_SUCCESS;
   size_t slot = node.firstSlot;
@@ -289,17 +310,17 @@ CUresult CudaStep::addHostCall(CUgraph into, const Node &node,
       what.WidthInBytes = argument.bytes;
       what.Height = what.Depth = 1;
       if (result == CUDA_SUCCESS && argument.bytes > 0)
-        result = addCopy(into, what, last);
+        result = addCopy(into, what, before);
     }
   };
   add(call.operands(), CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST);
   const CUDA_HOST_NODE_PARAMS function{CudaHostCall::run, &call};
   CUgraphNode added = nullptr;
   if (result == CUDA_SUCCESS)
-    result = context->driver.cuGraphAddHostNode(
-        &added, into, last ? &last : nullptr, last ? 1 : 0, &function);
+    result = context->driver.cuGraphAddHostNode(&added, into, before.data(),
+                                                before.size(), &function);
   if (added)
-    last = added;
+    before = {added};
   add(call.results(), CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE);
   return result;
 }
@@ -324,13 +345,12 @@ CUresult CudaStep::startHostCall(const Node &node) {
   return result;
 }
 
-CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
-  const CUgraphNode *after = last ? &last : nullptr;
+CUresult CudaStep::addTo(CUgraph into, const Node &node, Before &before) {
   CUgraphNode added = nullptr;
   CUresult result = CUDA_SUCCESS;
   const CudaCallees::Kernel &kernel = callees.kernels[node.callee];
   if (callees.calls[node.callee].onHost)
-    return addHostCall(into, node, last);
+    return addHostCall(into, node, before);
   if (kernel.function) {
     std::vector<void *> parameters = parametersOf(node);
     CUDA_KERNEL_NODE_PARAMS what{};
@@ -339,14 +359,14 @@ CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
     what.blockDimX = kernel.launch.threads;
     what.gridDimY = what.gridDimZ = what.blockDimY = what.blockDimZ = 1;
     what.kernelParams = parameters.data();
-    result = context->driver.cuGraphAddKernelNode_v2(&added, into, after,
-                                                     after ? 1 : 0, &what);
+    result = context->driver.cuGraphAddKernelNode_v2(
+        &added, into, before.data(), before.size(), &what);
   } else if (isCall(node)) {
     CUgraph call = nullptr;
     result = captureCall(node, call);
     if (result == CUDA_SUCCESS)
-      result = context->driver.cuGraphAddChildGraphNode(&added, into, after,
-                                                        after ? 1 : 0, call);
+      result = context->driver.cuGraphAddChildGraphNode(
+          &added, into, before.data(), before.size(), call);
     if (call)
       context->driver.cuGraphDestroy(call);
   } else if (node.bytes > 0) {
@@ -356,23 +376,49 @@ CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
     what.dstDevice = pointers[node.firstSlot + 1];
     what.WidthInBytes = node.bytes;
     what.Height = what.Depth = 1;
-    return addCopy(into, what, last);
+    return addCopy(into, what, before);
   }
   if (added)
-    last = added;
+    before = {added};
   return result;
 }
 
 CUresult CudaStep::makeGraph(Part &part) {
   const CudaDriverTable &driver = context->driver;
   CUresult result = driver.cuGraphCreate(&part.made, 0);
-  CUgraphNode last = nullptr;
   part.received = 0;
-  for (size_t node : part.order) {
-    if (result == CUDA_SUCCESS)
-      result = addTo(part.made, nodes[node], last);
-    if (const auto &collective = callees.collectives[nodes[node].callee])
+  Before main;                       // what comes next in queue 0
+  std::vector<CUgraphNode> underWay; // of queue 1, each behind the one before
+  auto addOnce = [](Before &before, CUgraphNode node) {
+    if (!std::ranges::count(before, node))
+      before.push_back(node);
+  };
+  for (const Entry &entry : part.order) {
+    if (result != CUDA_SUCCESS)
+      break;
+    if (entry.kind == Entry::await) {
+      if (underWay.size() <= entry.value)
+        continue;
+      const auto end = underWay.end() - ptrdiff_t(entry.value);
+      addOnce(main, end[-1]);
+      underWay.erase(underWay.begin(), end);
+      continue;
+    }
+    const Node &node = nodes[entry.value];
+    const auto &collective = callees.collectives[node.callee];
+    if (collective)
       part.received += callees.exchange->receivedIn(*collective);
+    Before before = main;
+    if (collective && !underWay.empty())
+      addOnce(before, underWay.back());
+    result = addTo(part.made, node, before);
+    if (entry.kind == Entry::start && result == CUDA_SUCCESS) {
+      underWay.push_back(before.front());
+    } else if (entry.kind == Entry::run) {
+      main = std::move(before);
+      if (collective) // which is behind all of them
+        underWay.clear();
+    }
   }
   return result == CUDA_SUCCESS ? driver.cuGraphInstantiateWithFlags(
                                       &part.executable, part.made, 0)
@@ -438,9 +484,13 @@ CUresult CudaStep::walkGraph(Part &part, OperationObserver *observer) {
 /// The GPU has the next node while it works on one, so that it measures its own
 /// time and not that of starting. Of a node that is over before the process has
 /// started the next, the time ends when that begins.
-CUresult CudaStep::measure(std::span<const size_t> order,
+CUresult CudaStep::measure(std::span<const Entry> entries,
                            OperationObserver &observer) {
   const CudaDriverTable &driver = context->driver;
+  std::vector<size_t> order;
+  for (const Entry &entry : entries)
+    if (entry.kind != Entry::await)
+      order.push_back(entry.value);
   CUresult result = CUDA_SUCCESS;
   while (result == CUDA_SUCCESS && marks.size() <= order.size())
     result = driver.cuEventCreate(&marks.emplace_back(), /*flags=*/0);

@@ -1,8 +1,21 @@
 //===- CudaStep.h - An entry point as CUDA graphs -------------------------===//
 //
 // Private to this folder. The instructions of an entry point become nodes of
-// graphs, one after the other, which are made ready once. Control flow cuts the
-// step into a tree, which the host walks in every step:
+// graphs, which are made ready once. Those of queue 0 come one behind the
+// other. A collective of queue 1 (c, d) comes behind what queue 0 had before it
+// and behind the one before it in queue 1, and what is behind a wait comes
+// behind those that are awaited:
+//
+//   a, start c, b, start d, wait pending 1, e      a ------ b ------ e
+//                                                   \        \      /
+//                                                    c ----- d     /
+//                                                     \-----------/
+//
+// A collective of queue 0 comes behind all of queue 1, too, so that collectives
+// have one order, which is that of all ranks. A graph waits for all of the one
+// before it.
+//
+// Control flow cuts the step into a tree, which the host walks in every step:
 //
 //   a, b, while(p) {c} do {d, e}, f          graph a b
 //                                            loop  graph c; reads p; graph d e
@@ -21,6 +34,7 @@
 #define TENON_LIB_RUNTIME_CUDASTEP_H
 
 #include "CudaDevice.h"
+#include "StartedCollectives.h"
 
 #include "tenon/Target/GraphNodes.h"
 
@@ -33,7 +47,7 @@ public:
       : context(std::move(context)), callees(callees) {}
   ~CudaStep() override;
 
-  std::pair<size_t, size_t> slotsOf(size_t operation) const override {
+  Pointers slotsOf(size_t operation) const override {
     return {nodes[operation].firstSlot, nodes[operation].slotCount};
   }
   size_t operationCount() const override { return nodes.size(); }
@@ -64,12 +78,23 @@ private:
     uint64_t bytes = 0; // of a copy
   };
 
+  /// What a graph's nodes are made from, one behind the other.
+  struct Entry {
+    enum Kind : uint8_t {
+      run,   // the node, in queue 0
+      start, // the node, in queue 1
+      await, // all that was started, but the last
+    };
+    Kind kind = run;
+    size_t value = 0; // the number of the node; how many are not awaited
+  };
+
   /// A graph, or control flow with what it runs.
   struct Part {
     enum Kind : uint8_t { graph, loop, branch };
     Kind kind = graph;
     // Of a graph.
-    std::vector<size_t> order; // its nodes, again for every repetition
+    std::vector<Entry> order; // again for every repetition
     CUgraph made = nullptr;
     CUgraphExec executable = nullptr;
     int64_t received = 0; // bytes, of other ranks
@@ -85,7 +110,7 @@ private:
   CUresult walkGraph(Part &part, OperationObserver *observer);
   CUresult walkLoop(Part &loop, OperationObserver *observer);
   /// Runs nodes without their graph, and says what the GPU took for each.
-  CUresult measure(std::span<const size_t> order, OperationObserver &observer);
+  CUresult measure(std::span<const Entry> order, OperationObserver &observer);
   /// Waits for all that was started, then copies what is at the slot.
   CUresult readBack(size_t slot, void *to);
   CUresult start(const Node &node);
@@ -94,10 +119,13 @@ private:
   void tellFailure(CUresult result, RunOutcome &outcome);
   CUresult makeReady(Sequence &parts);
   CUresult makeGraph(Part &part);
-  CUresult addTo(CUgraph graph, const Node &node, CUgraphNode &last);
-  CUresult addCopy(CUgraph graph, const CUDA_MEMCPY3D &what, CUgraphNode &last);
+  /// Nodes of a graph that what is added comes behind, each once. These
+  /// functions leave there what they have added, if anything.
+  using Before = std::vector<CUgraphNode>;
+  CUresult addTo(CUgraph graph, const Node &node, Before &before);
+  CUresult addCopy(CUgraph graph, const CUDA_MEMCPY3D &what, Before &before);
   /// The copies and the function of a call on the host.
-  CUresult addHostCall(CUgraph graph, const Node &node, CUgraphNode &last);
+  CUresult addHostCall(CUgraph graph, const Node &node, Before &before);
   CUresult startHostCall(const Node &node);
   /// Whether it is what a library does: a call or a collective.
   bool isCall(const Node &node) const {
@@ -129,28 +157,24 @@ public:
   CudaCapture(std::shared_ptr<CudaContext> context, const CudaCallees &callees)
       : callees(callees),
         step(std::make_unique<CudaStep>(std::move(context), callees)),
-        into(&step->program) {}
+        started(*step, callees.described), into(&step->program) {}
 
   bool launch(const format::Instruction &invoke, Error &error) override;
   std::optional<Event> record(uint32_t queue, uint32_t pending,
                               Error &error) override;
-  /// Nothing: all nodes follow each other.
-  void wait(Event) override {}
+  void wait(Event event) override;
   bool loop(const format::Slice &predicate, int64_t trips,
             const Body &condition, const Body &body, Error &error) override;
   bool branch(const format::Slice &selector, std::span<const Body> branches,
               Error &error) override;
   size_t slotCount() const override { return step->places.size(); }
-  std::unique_ptr<CapturedStep> finish(Error &) override {
-    step->pointers.resize(step->places.size());
-    return std::move(step);
-  }
+  std::unique_ptr<CapturedStep> finish(Error &error) override;
 
 private:
   /// What the body captures; nothing if it cannot.
   std::optional<CudaStep::Sequence> captured(const Body &body, Error &error);
-  /// Of a predicate or a selector.
-  size_t slotToRead(const format::Slice &slice);
+  /// Has the part read a predicate or a selector.
+  bool readsIn(CudaStep::Part &part, const format::Slice &slice, Error &error);
   bool checkCall(const format::Instruction &invoke, Error &error);
   bool checkCollective(const format::Instruction &invoke, Error &error);
   /// The graph that takes what comes next.
@@ -158,6 +182,7 @@ private:
 
   const CudaCallees &callees;
   std::unique_ptr<CudaStep> step;
+  StartedCollectives started;
   CudaStep::Sequence *into; // what is being captured
   target::GraphNodes size;
   uint32_t toJoin = 0; // invocations that the last node launches, too

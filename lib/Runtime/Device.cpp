@@ -174,6 +174,14 @@ RunOutcome CapturedStep::trace(unsigned threads, StepTrace &trace) {
   return outcome;
 }
 
+bool CapturedStep::touchTheSame(Pointers a, Pointers b) const {
+  for (size_t i = a.first; i < a.first + a.second; ++i)
+    for (size_t j = b.first; j < b.first + b.second; ++j)
+      if ((written[i] || written[j]) && overlap(places[i], places[j]))
+        return true;
+  return false;
+}
+
 std::vector<uint32_t> CapturedStep::instructionsOf(size_t operation) const {
   auto [first, count] = slotsOf(operation);
   std::vector<uint32_t> found(instructions.begin() + ptrdiff_t(first),

@@ -7,8 +7,9 @@
 //                 the CPU                        a GPU with CUDA
 //   space         `host`, pages of the process   `device`
 //   launch        an operation in a flat array   a node of a CUDA graph
-//   queue 1       a thread for collectives       none
-//   event, wait   a barrier of all threads       the order of the one queue
+//   queue 1       a thread for collectives       nodes beside those of queue 0
+//   event, wait   a barrier of all threads, or   edges between nodes
+//                 until collectives are done
 //   loop, branch  jumps                          the host, between graphs
 //   run           a team walks the array         the host launches the graphs
 //
@@ -76,7 +77,11 @@ public:
   /// Whether an operation may write through the pointer.
   bool isWritten(size_t slot) const { return written[slot]; }
   /// Which pointers an operation has: the first, and how many.
-  virtual std::pair<size_t, size_t> slotsOf(size_t operation) const = 0;
+  using Pointers = std::pair<size_t, size_t>;
+  virtual Pointers slotsOf(size_t operation) const = 0;
+  /// Whether two operations with these pointers touch the same bytes, which one
+  /// of them writes.
+  bool touchTheSame(Pointers a, Pointers b) const;
   virtual size_t operationCount() const = 0;
   /// Of an operation; without a name if it does nothing by itself.
   virtual InstructionTime describe(size_t operation) const = 0;

@@ -20,13 +20,6 @@ static bool fail(std::string message, Error &error) {
                 "the file is damaged: " + std::move(message));
 }
 
-static bool hasQueue(uint32_t queue, bool isForCollective, Error &error) {
-  return queue == 0 || (queue == 1 && isForCollective) ||
-         fail("an instruction is for queue " + std::to_string(queue) +
-                  ", a CPU has 0, and 1 for collectives",
-              error);
-}
-
 static Operation::Kind kindOf(format::CalleeKind kind) {
   switch (kind) {
   case format::CalleeKind::kernel:
@@ -51,8 +44,8 @@ static void cutCopy(uint64_t bytes, Operation &operation) {
 
 bool ProgramBuilder::launch(const format::Instruction &invoke, Error &error) {
   const format::Callee &callee = callees.described[invoke.callee];
-  if (!hasQueue(invoke.queue, callee.kind == format::CalleeKind::collective,
-                error))
+  if (!StartedCollectives::checkQueue(
+          invoke.queue, callee.kind == format::CalleeKind::collective, error))
     return false;
   Operation operation = make(kindOf(callee.kind), invoke.operands);
   operation.callee = invoke.callee;
@@ -75,32 +68,13 @@ bool ProgramBuilder::launch(const format::Instruction &invoke, Error &error) {
   return append(operation, error);
 }
 
-/// Nothing else touches what a collective under way writes, or writes what it
-/// reads.
 bool ProgramBuilder::append(const Operation &operation, Error &error) {
-  for (const Operation &other : underWay)
-    if (touchTheSame(operation, other))
-      return fail("an instruction touches bytes of a collective, " +
-                      callees.described[other.callee].description +
-                      ", that is not awaited yet",
-                  error);
-  if (operation.kind == Operation::start) {
-    underWay.push_back(operation);
-    mostUnderWay = std::max(mostUnderWay, underWay.size());
-  }
+  if (!started.check(pointersOf(operation), error))
+    return false;
+  if (operation.kind == Operation::start)
+    started.start(pointersOf(operation), operation.callee);
   program->list.push_back(operation);
   return true;
-}
-
-/// A block awaits what it has started.
-bool ProgramBuilder::captureBlock(const Body &body, Error &error) {
-  const size_t around = std::exchange(outerUnderWay, underWay.size());
-  const bool isWhole = body(error);
-  const bool areAwaited = underWay.size() == outerUnderWay;
-  outerUnderWay = around;
-  return isWhole &&
-         (areAwaited ||
-          fail("a block ends before a collective that it has started", error));
 }
 
 bool ProgramBuilder::checkCollective(const format::Instruction &invoke,
@@ -162,7 +136,7 @@ bool ProgramBuilder::bindCall(const format::Instruction &invoke,
 
 std::optional<Event> ProgramBuilder::record(uint32_t queue, uint32_t pending,
                                             Error &error) {
-  return hasQueue(queue, /*isForCollective=*/true, error)
+  return StartedCollectives::checkQueue(queue, /*isForCollective=*/true, error)
              ? std::optional(Event{queue, pending})
              : std::nullopt;
 }
@@ -172,10 +146,8 @@ void ProgramBuilder::wait(Event event) {
       make(event.queue == 0 ? Operation::wait : Operation::await, {});
   operation.target = event.pending;
   program->list.push_back(operation);
-  const size_t kept = outerUnderWay + event.pending;
-  if (event.queue == 1 && underWay.size() > kept)
-    underWay.erase(underWay.begin() + ptrdiff_t(outerUnderWay),
-                   underWay.end() - ptrdiff_t(event.pending));
+  if (event.queue == 1)
+    started.await(event.pending);
 }
 
 uint32_t ProgramBuilder::appendJump(uint32_t target) {
@@ -190,11 +162,11 @@ bool ProgramBuilder::loop(const format::Slice &predicate, int64_t /*trips*/,
                           const Body &condition, const Body &body,
                           Error &error) {
   uint32_t head = here();
-  if (!captureBlock(condition, error))
+  if (!started.captureBlock(condition, error))
     return false;
   uint32_t branch = here();
   if (!appendRead(Operation::branchUnless, predicate, error) ||
-      !captureBlock(body, error))
+      !started.captureBlock(body, error))
     return false;
   appendJump(head);
   program->list[branch].target = here();
@@ -214,7 +186,7 @@ bool ProgramBuilder::branch(const format::Slice &selector,
   std::vector<uint32_t> ends;
   for (const Body &body : branches) {
     program->targets[firstTarget + ends.size()] = here();
-    if (!captureBlock(body, error))
+    if (!started.captureBlock(body, error))
       return false;
     ends.push_back(appendJump(0));
   }
@@ -243,17 +215,6 @@ bool ProgramBuilder::appendRead(Operation::Kind kind,
   return append(operation, error);
 }
 
-/// Whether two operations touch the same bytes and one writes them.
-bool ProgramBuilder::touchTheSame(const Operation &a,
-                                  const Operation &b) const {
-  for (uint32_t i = a.firstPointer; i < a.firstPointer + a.pointerCount; ++i)
-    for (uint32_t j = b.firstPointer; j < b.firstPointer + b.pointerCount; ++j)
-      if ((program->written[i] || program->written[j]) &&
-          overlap(program->places[i], program->places[j]))
-        return true;
-  return false;
-}
-
 /// Whether `later` must not start before all threads are done with `earlier`.
 /// Operations of thread 0 alone follow each other anyway; the others wait for
 /// it where it awaits a collective.
@@ -262,7 +223,8 @@ bool ProgramBuilder::mustFollow(size_t later, size_t earlier) const {
   if (isSerial(a) && isSerial(b))
     return false;
   return a.kind == Operation::wait || b.kind == Operation::wait ||
-         a.kind == Operation::await || touchTheSame(a, b);
+         a.kind == Operation::await ||
+         program->touchTheSame(pointersOf(a), pointersOf(b));
 }
 
 bool ProgramBuilder::isSerial(const Operation &operation) const {
@@ -282,27 +244,24 @@ bool ProgramBuilder::isSerial(const Operation &operation) const {
 }
 
 std::unique_ptr<CapturedStep> ProgramBuilder::finish(Error &error) {
-  if (!underWay.empty()) {
-    (void)fail("the program ends before a collective that it has started",
-               error);
+  if (!started.areDone(error))
     return nullptr;
-  }
   placeBarriers(
       program->list, program->targets,
       [&](size_t later, size_t earlier) { return mustFollow(later, earlier); });
   program->pointers.assign(program->places.size(), nullptr);
   unsigned team = std::min(threads, program->widestOperation());
   std::string why = whyNoTeam(team);
-  if (mostUnderWay > 0 && callees.communicator->isForAnyThread())
+  if (started.most() > 0 && callees.communicator->isForAnyThread())
     try {
       program->queue = std::make_unique<CollectiveQueue>(
-          *callees.communicator, subnormals, mostUnderWay);
+          *callees.communicator, subnormals, started.most());
     } catch (const std::system_error &thrown) {
       why = thrown.what();
     }
   if (why.empty())
     return std::move(program);
   return refuse(error, Failure::memory,
-                "cannot start " + std::to_string(team + (mostUnderWay > 0)) +
+                "cannot start " + std::to_string(team + (started.most() > 0)) +
                     " threads: " + why + "; ask for fewer");
 }

@@ -9,6 +9,7 @@
 #define TENON_LIB_RUNTIME_PROGRAMBUILDER_H
 
 #include "Program.h"
+#include "StartedCollectives.h"
 
 namespace tenon::runtime {
 
@@ -18,7 +19,8 @@ public:
   ProgramBuilder(const CpuCallees &callees, unsigned threads,
                  Subnormals subnormals)
       : callees(callees), threads(threads), subnormals(subnormals),
-        program(std::make_unique<Program>(callees, subnormals)) {}
+        program(std::make_unique<Program>(callees, subnormals)),
+        started(*program, callees.described) {}
 
   bool launch(const format::Instruction &invoke, Error &error) override;
   std::optional<Event> record(uint32_t queue, uint32_t pending,
@@ -40,9 +42,10 @@ private:
   bool appendRead(Operation::Kind kind, const format::Slice &slice,
                   Error &error);
   bool append(const Operation &operation, Error &error);
-  bool captureBlock(const Body &body, Error &error);
   uint32_t appendJump(uint32_t target);
-  bool touchTheSame(const Operation &a, const Operation &b) const;
+  static CapturedStep::Pointers pointersOf(const Operation &operation) {
+    return {operation.firstPointer, operation.pointerCount};
+  }
   bool mustFollow(size_t later, size_t earlier) const;
   bool isSerial(const Operation &operation) const;
   uint32_t here() const { return uint32_t(program->list.size()); }
@@ -51,11 +54,7 @@ private:
   unsigned threads;
   Subnormals subnormals;
   std::unique_ptr<Program> program;
-  /// Collectives that are not awaited yet, in the order of their start, of
-  /// which the first `outerUnderWay` were started around the block that is
-  /// captured.
-  std::vector<Operation> underWay;
-  size_t outerUnderWay = 0, mostUnderWay = 0;
+  StartedCollectives started;
 };
 
 } // namespace tenon::runtime

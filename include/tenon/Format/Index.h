@@ -292,8 +292,8 @@ struct Block;
 struct Instruction {
   InstructionKind kind = InstructionKind::invoke;
   uint32_t callee = 0; // of invoke: index into Index::callees
-  /// Of invoke and wait. What is in one queue runs in order; a CPU has queue 0,
-  /// and queue 1 for collectives, which run beside it.
+  /// Of invoke and wait. What is in one queue runs in order: in queue 0, or, of
+  /// collectives alone, in queue 1, which runs beside it.
   uint32_t queue = 0;
   std::vector<Slice> operands;
   uint32_t parts = 1;        // of invoke: most parts it pays to cut it into

@@ -763,7 +763,7 @@ TEST(CudaDevice, SaysWhatIsWrongWithAFile) {
   says(whyNot([](Index &i) {
          i.entryPoints[0].program.instructions[0].queue = 1;
        }),
-       "an instruction is for queue 1, a GPU has only 0");
+       "an instruction is for queue 1, there are 0, and 1 for collectives");
   says(whyNot([](Index &i) {
          i.entryPoints[0].program.instructions = {
              {InstructionKind::loop, 0, 0, {{1, 64, 1}}, 1, {{}, {}}, -2}};

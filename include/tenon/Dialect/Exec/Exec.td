@@ -173,7 +173,7 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
     workspace if any; a copy has the place it reads and the one it writes,
     which do not overlap. `parts` is the largest number of threads worth using;
     the result does not depend on how many there are. What is in one `queue`
-    runs in order. A CPU has queue 0, and queue 1 for collectives: what is
+    runs in order. There are queue 0, and queue 1 for collectives: what is
     invoked there runs beside queue 0 until it is awaited. Until then nothing
     else touches what it writes or writes what it reads, and its block awaits
     it.

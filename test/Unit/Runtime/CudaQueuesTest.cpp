@@ -1,0 +1,307 @@
+//===- CudaQueuesTest.cpp - Collectives beside kernels in a CUDA graph ----===//
+//
+// Copies and collectives of one rank between cells of memory, which the letters
+// A to Z name, on the emulated driver and the emulated NCCL. The edges of
+// graphs are written down on their way to the driver, which finds a race where
+// one is left out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../../lib/Runtime/CudaStep.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::format;
+using namespace tenon::runtime;
+
+namespace {
+
+constexpr uint64_t cellBytes = 64;
+
+/// What is added to graphs, each time they are made.
+struct Recorder {
+  CudaDriverTable driver;
+  std::vector<CUgraphNode> nodes;
+  std::vector<std::vector<size_t>> edges; // per node: those it comes behind
+  size_t count = 0;                       // of all edges
+  std::optional<size_t> dropped;          // which of them is left out
+
+  std::vector<CUgraphNode> note(const CUgraphNode *before, size_t number) {
+    std::vector<CUgraphNode> kept;
+    std::vector<size_t> &behind = edges.emplace_back();
+    for (size_t i = 0; i < number; ++i, ++count) {
+      behind.push_back(
+          size_t(std::ranges::find(nodes, before[i]) - nodes.begin()));
+      if (count != dropped)
+        kept.push_back(before[i]);
+    }
+    std::ranges::sort(behind);
+    return kept;
+  }
+} recorder;
+
+CUresult addCopy(CUgraphNode *node, CUgraph graph, const CUgraphNode *before,
+                 size_t count, const CUDA_MEMCPY3D *what, CUcontext context) {
+  const auto kept = recorder.note(before, count);
+  const CUresult result = recorder.driver.cuGraphAddMemcpyNode(
+      node, graph, kept.data(), kept.size(), what, context);
+  recorder.nodes.push_back(*node);
+  return result;
+}
+
+CUresult addCall(CUgraphNode *node, CUgraph graph, const CUgraphNode *before,
+                 size_t count, CUgraph call) {
+  const auto kept = recorder.note(before, count);
+  const CUresult result = recorder.driver.cuGraphAddChildGraphNode(
+      node, graph, kept.data(), kept.size(), call);
+  recorder.nodes.push_back(*node);
+  return result;
+}
+
+Slice cell(char name) {
+  return {0, cellBytes * uint64_t(name - 'A'), cellBytes};
+}
+
+/// `copy("AB")` copies A to B.
+Instruction copy(const char *cells) {
+  return {InstructionKind::invoke, 0, 0, {cell(cells[0]), cell(cells[1])}};
+}
+Instruction gather(const char *cells, uint32_t queue) {
+  return {InstructionKind::invoke, 1, queue, {cell(cells[0]), cell(cells[1])}};
+}
+Instruction start(const char *cells) { return gather(cells, 1); }
+Instruction await(uint32_t pending) {
+  Instruction wait{InstructionKind::wait};
+  wait.queue = 1;
+  wait.pending = pending;
+  return wait;
+}
+/// -1 trips read a predicate in Z.
+Instruction loop(int64_t trips, std::vector<Instruction> body) {
+  return {InstructionKind::loop,   0,    0, {{0, cell('Z').offset, 1}}, 1,
+          {{}, {std::move(body)}}, trips};
+}
+
+/// A function of the emulated driver's own.
+template <typename Function>
+Function *emulated(const char *name) {
+  return reinterpret_cast<Function *>(
+      dlsym(dlopen(TENON_EMULATED_CUDA, RTLD_LAZY), name));
+}
+/// After a fault nothing works any more.
+void resetDriver() { emulated<void()>("tenonEmulatedCudaReset")(); }
+
+class Orders final : public OperationObserver {
+public:
+  void begin(size_t) override {}
+  void end(size_t) override {}
+  void took(size_t operation, double) override { ran.push_back(operation); }
+  std::vector<size_t> ran;
+};
+
+/// A GPU with cells that hold a letter each, and one rank.
+class CudaQueues : public testing::Test {
+protected:
+  CudaQueues() {
+    resetDriver();
+    ExecutorOptions options;
+    options.cudaDriver = TENON_EMULATED_CUDA;
+    gpu = CudaContext::open(options, error);
+    EXPECT_TRUE(gpu) << error.message;
+    recorder = {.driver = gpu->driver};
+    gpu->driver.cuGraphAddMemcpyNode = addCopy;
+    gpu->driver.cuGraphAddChildGraphNode = addCall;
+    gpu->enter();
+    gpu->driver.cuMemAlloc_v2(&cells, 26 * cellBytes);
+    callees.described = {{CalleeKind::copy, "copy", "", {0}},
+                         {CalleeKind::collective, "gather", "a gather", {0}}};
+    callees.kernels.resize(2);
+    callees.calls.resize(2);
+    libraries::CollectiveDescription description;
+    description.kind = libraries::CollectiveKind::allGather;
+    description.piece = int64_t(cellBytes / 4);
+    description.groups = {{0}};
+    callees.collectives = {std::nullopt, description};
+    callees.exchange = std::make_unique<CudaCollectives>(
+        gpu, ranks.of(0), /*count=*/1, TENON_EMULATED_NCCL);
+    callees.hostCalls = std::make_unique<CudaHostCalls>(gpu, Subnormals::flush);
+    EXPECT_TRUE(callees.exchange->prepare(description,
+                                          libraries::Reducer::ranks, error))
+        << error.message;
+  }
+  ~CudaQueues() override {
+    callees = {};
+    gpu.reset();
+    resetDriver();
+  }
+
+  bool take(const std::vector<Instruction> &instructions, Capture &into) {
+    for (const Instruction &each : instructions) {
+      if (each.kind == InstructionKind::invoke) {
+        if (!into.launch(each, error))
+          return false;
+      } else if (each.kind == InstructionKind::wait) {
+        auto event = into.record(each.queue, each.pending, error);
+        if (!event)
+          return false;
+        into.wait(*event);
+      } else {
+        auto body = [&](const Block &block) {
+          return [&](Error &) { return take(block.instructions, into); };
+        };
+        if (!into.loop(each.operands[0], each.trips, body(each.blocks[0]),
+                       body(each.blocks[1]), error))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// Null with `error` filled in if the step is refused.
+  std::unique_ptr<CapturedStep>
+  capture(const std::vector<Instruction> &instructions) {
+    CudaCapture into(gpu, callees);
+    if (!take(instructions, into))
+      return nullptr;
+    auto step = into.finish(error);
+    for (size_t slot = 0; step && slot < step->slices().size(); ++slot)
+      step->setPointer(
+          slot, reinterpret_cast<void *>(cells + step->slices()[slot].offset));
+    return step;
+  }
+
+  /// What the cells hold after a step in which each begins with its own name,
+  /// or what went wrong.
+  std::string run(const std::vector<Instruction> &instructions,
+                  OperationObserver *observer = nullptr) {
+    auto step = capture(instructions);
+    if (!step || !step->update(error))
+      return error.message;
+    for (char name = 'A'; name <= 'Z'; ++name)
+      gpu->driver.cuMemsetD8Async(cells + cell(name).offset,
+                                  name == 'Z' ? 0 : uint8_t(name), cellBytes,
+                                  gpu->stream);
+    if (RunOutcome outcome = step->run(1, 1, observer); outcome.wholeSteps != 1)
+      return outcome.whatFailed;
+    std::string bytes(26 * cellBytes, 0), names;
+    gpu->driver.cuMemcpyDtoHAsync_v2(bytes.data(), cells, bytes.size(),
+                                     gpu->stream);
+    gpu->driver.cuStreamSynchronize(gpu->stream);
+    for (size_t i = 0; i < bytes.size(); i += cellBytes)
+      names += bytes[i + cellBytes - 1];
+    return names;
+  }
+
+  using Edges = std::vector<std::vector<size_t>>;
+
+  Error error;
+  std::shared_ptr<CudaContext> gpu;
+  ThreadRanks ranks{1};
+  CudaCallees callees;
+  CUdeviceptr cells = 0;
+};
+
+/// Each edge is there for bytes that both ends touch, or for the communicator.
+const std::vector<Instruction> mixed = {
+    copy("XA"),      start("AC"), copy("AB"), start("BD"), await(1),
+    copy("CA"),      await(0),    copy("DC"), start("CE"), copy("AD"),
+    gather("DF", 0), await(0),    copy("FA"), start("AG"), await(0)};
+constexpr size_t mixedEdges = 14;
+
+TEST_F(CudaQueues, OrderWhatMustBe) {
+  EXPECT_EQ(run(mixed).substr(0, 7), "XXXXXXX");
+  EXPECT_EQ(recorder.edges, (Edges{{},
+                                   {0},    // a collective
+                                   {0},    // beside it
+                                   {1, 2}, // a second collective
+                                   {1, 2}, // the first is awaited
+                                   {3, 4}, // the second, too
+                                   {5},    // a third
+                                   {5},
+                                   {6, 7}, // one in queue 0
+                                   {8},
+                                   {9}}));
+  EXPECT_EQ(recorder.count, mixedEdges);
+}
+
+class CudaQueuesWithout : public CudaQueues,
+                          public testing::WithParamInterface<size_t> {};
+
+TEST_P(CudaQueuesWithout, AnEdgeRace) {
+  recorder.dropped = GetParam();
+  const std::string said = run(mixed);
+  EXPECT_NE(said.find("reports"), std::string::npos) << said;
+  const std::string text = emulated<const char *()>("tenonEmulatedCudaError")();
+  EXPECT_NE(text.find("race between nodes of a graph"), std::string::npos)
+      << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaQueuesWithout,
+                         testing::Range<size_t>(0, mixedEdges));
+
+TEST_F(CudaQueues, RepeatLoopsInTheirGraph) {
+  EXPECT_EQ(run({start("XE"),
+                 loop(2, {start("AC"), copy("YB"), await(0), copy("CA")}),
+                 await(0), copy("EF")})
+                .substr(0, 6),
+            "AYADXX");
+  EXPECT_EQ(recorder.edges, (Edges{{},
+                                   {0}, // the first round
+                                   {},
+                                   {1, 2},
+                                   {3}, // the second
+                                   {3},
+                                   {4, 5},
+                                   {6}}));
+}
+
+TEST_F(CudaQueues, EndWithTheirGraph) {
+  // The host reads a predicate while the first is under way.
+  EXPECT_EQ(run({start("XA"), loop(-1, {}), start("YB"), await(1), copy("AC"),
+                 await(0), copy("BD")})
+                .substr(0, 4),
+            "XYXY");
+  EXPECT_EQ(recorder.edges, (Edges{{}, {}, {}, {1, 2}}));
+}
+
+TEST_F(CudaQueues, AreOneWhenNodesAreTimed) {
+  Orders orders;
+  EXPECT_EQ(run(mixed, &orders).substr(0, 7), "XXXXXXX");
+  EXPECT_EQ(orders.ran,
+            (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+}
+
+TEST_F(CudaQueues, AreRefusedWhereBytesAreNotAwaited) {
+  auto why = [&](std::vector<Instruction> instructions) {
+    EXPECT_FALSE(capture(instructions));
+    return error.message;
+  };
+  const std::string damaged = "the file is damaged: ";
+  const std::string touched = damaged + "an instruction touches bytes of a "
+                                        "collective, a gather, that is not "
+                                        "awaited yet";
+  EXPECT_EQ(why({start("AB"), copy("BC"), await(0)}), touched);
+  EXPECT_EQ(why({start("AB"), copy("CA"), await(0)}), touched);
+  EXPECT_EQ(why({start("AB"), start("CD"), await(1), copy("DE"), await(0)}),
+            touched);
+  EXPECT_EQ(why({start("AZ"), loop(-1, {}), await(0)}), touched);
+  EXPECT_EQ(why({start("AB"), loop(3, {await(0), copy("BC")}), await(0)}),
+            touched);
+  EXPECT_EQ(why({loop(3, {start("AB")})}),
+            damaged + "a block ends before a collective that it has started");
+  EXPECT_EQ(why({start("AB")}),
+            damaged +
+                "the program ends before a collective that it has started");
+  Instruction wrong = copy("AB");
+  wrong.queue = 1;
+  EXPECT_EQ(why({wrong}), damaged + "an instruction is for queue 1, there are "
+                                    "0, and 1 for collectives");
+  EXPECT_EQ(why({gather("AB", 2)}),
+            damaged + "an instruction is for queue 2, there are 0, and 1 for "
+                      "collectives");
+}
+
+} // namespace
