@@ -59,9 +59,12 @@ static void reportSplit(ModuleOp module, StageRun &run) {
 }
 
 /// Has what touches none of a collective's bytes run beside it.
-static ExitCode awaitCollectives(ModuleOp module, StageRun &run) {
-  return run.runPasses(module, [](OpPassManager &passes) {
-    passes.addNestedPass<func::FuncOp>(memory::createAwaitCollectivesPass());
+static ExitCode awaitCollectives(ModuleOp module,
+                                 const memory::MemoryOptions &memory,
+                                 StageRun &run) {
+  return run.runPasses(module, [&](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(
+        memory::createAwaitCollectivesPass({memory.switchNanoseconds}));
   });
 }
 
@@ -94,8 +97,9 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
     if (code != exitOk)
       return code;
   }
-  return memory.overlapsCollectives ? awaitCollectives(*program.module, run)
-                                    : exitOk;
+  return memory.overlapsCollectives
+             ? awaitCollectives(*program.module, memory, run)
+             : exitOk;
 }
 
 static ExitCode planWithoutBudget(ModuleOp module,
@@ -146,13 +150,15 @@ static ExitCode orderAndPlace(Program &program, StageRun &run) {
     }
   }
   const target::Target rank = rankOf(*program.module, run);
-  // A GPU has one queue.
   memory.overlapsCollectives =
-      run.resolved.target == OutputTarget::cpu &&
       !cost::meshSizes(*program.module).empty() &&
       llvm::any_of(rank.links, [](const target::Link &link) {
         return link.hiddenShare > 0;
       });
+  // On a GPU no thread has to be woken: two nodes of its graph have one more to
+  // come behind.
+  if (rank.isGpu())
+    memory.switchNanoseconds = int64_t(2e9 * rank.overheads.launch);
   ExitCode code = exitOk;
   if (run.resolved.memoryBudget) {
     code = planUnderBudget(memory, program, run);

@@ -32,9 +32,9 @@ bool memory::isExchange(Operation *op) {
          group.getNumOperands() > 0;
 }
 
-bool memory::isWorthQueue(Operation *op) {
+bool memory::isWorthQueue(Operation *op, int64_t switchNanoseconds) {
   auto time = op->getAttrOfType<IntegerAttr>(step::nanosecondsAttrName);
-  return isExchange(op) && (!time || time.getInt() >= queueNanoseconds);
+  return isExchange(op) && (!time || time.getInt() >= switchNanoseconds);
 }
 
 namespace {
@@ -102,19 +102,20 @@ private:
 
 struct AwaitCollectives
     : public memory::impl::AwaitCollectivesPassBase<AwaitCollectives> {
+  using Base::Base;
   void runOnOperation() override {
     func::FuncOp main = getOperation();
     if (!main->hasAttr(step::argumentPlacesAttrName))
       return;
     Touches touches(main);
     main.getBody().walk([&](step::GroupOp group) {
-      if (isWorthQueue(group))
+      if (isWorthQueue(group, switchNanoseconds))
         setBeside(group, touches);
     });
   }
 
 private:
-  static void setBeside(step::GroupOp group, const Touches &touches) {
+  void setBeside(step::GroupOp group, const Touches &touches) const {
     SmallVector<Touched> own = touches.of(group);
     auto meetsOwn = [&](const Touched &other) {
       return llvm::any_of(
@@ -137,7 +138,7 @@ private:
       else if (!time)
         isTimed = false;
     }
-    if (beside > 0 && (!isTimed || nanoseconds >= queueNanoseconds))
+    if (beside > 0 && (!isTimed || nanoseconds >= switchNanoseconds))
       group->setAttr(step::besideAttrName,
                      Builder(group.getContext()).getI64IntegerAttr(beside));
     else

@@ -11,15 +11,12 @@
 
 namespace tenon::memory {
 
-/// What it takes to wake the thread of a queue, and another at its end.
-constexpr int64_t queueNanoseconds = 10'000;
-
 /// Whether the operation is a group in which ranks exchange something.
 bool isExchange(mlir::Operation *op);
 
 /// Whether it is one that takes longer than it takes to run it beside others. A
 /// group without a predicted time is taken to.
-bool isWorthQueue(mlir::Operation *op);
+bool isWorthQueue(mlir::Operation *op, int64_t switchNanoseconds);
 
 } // namespace tenon::memory
 

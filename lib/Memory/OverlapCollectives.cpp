@@ -3,6 +3,8 @@
 // A collective that others run beside costs only the time for which nothing
 // does. So what reads its result runs later, and it starts earlier, as far as
 // the order allows and no more bytes are live than are at the peak anyway.
+// Where the first of its readers or what it waits for is in the way, others are
+// moved across it one by one.
 // Worked example, c1 and c2 the sums of two gradients, u1 and u2 the updates
 // with them, h what comes before the second gradient:
 //
@@ -55,7 +57,10 @@ public:
     for (int32_t operation = 0; operation < int32_t(wanted.size()); ++operation)
       if (wanted[size_t(operation)] > 0 && runBeside(operation)) {
         readLater(operation);
+        runOthersFirst(operation);
         startEarlier(operation);
+        runOthersLater(operation);
+        settled.push_back(operation);
       }
   }
 
@@ -116,6 +121,26 @@ private:
     }
   }
 
+  /// Has operations that wait for none of its readers run before the first of
+  /// them. On a GPU a sum is an exchange, a kernel that adds up and another
+  /// exchange, which readers of the first cannot pass.
+  void runOthersFirst(int32_t collective) {
+    int failuresLeft = mostFailures;
+    size_t to = order.dueOf(collective);
+    for (size_t from = to + 1; from < order.operations().size() &&
+                               failuresLeft > 0 && missing(collective) > 0;
+         ++from) {
+      const int32_t other = order.operations()[from];
+      if (order.readyOf(other) > to ||
+          llvm::is_contained(order.before(other), collective))
+        continue;
+      if (tryMove(from, to))
+        ++to;
+      else
+        --failuresLeft;
+    }
+  }
+
   void startEarlier(int32_t collective) {
     const size_t from = order.placeOf(collective);
     const size_t ready = order.readyOf(collective);
@@ -126,14 +151,41 @@ private:
       to = from - (from - to) / 2;
   }
 
+  /// Whether what runs at a place runs beside a collective already.
+  bool isBeside(size_t place) const {
+    return llvm::any_of(settled, [&](int32_t collective) {
+      return order.placeOf(collective) < place &&
+             place <= order.lastBeside(collective);
+    });
+  }
+
+  /// Has operations that it does not wait for run behind it, as if it and what
+  /// it does wait for started earlier.
+  void runOthersLater(int32_t collective) {
+    int failuresLeft = mostFailures;
+    for (size_t from = order.placeOf(collective);
+         from-- > 0 && failuresLeft > 0 && missing(collective) > 0;) {
+      const int32_t other = order.operations()[from];
+      const size_t to = order.placeOf(collective) + 1;
+      if (wanted[size_t(other)] == 0 && order.dueOf(other) >= to &&
+          !isBeside(from) && !tryMove(from, to))
+        --failuresLeft;
+    }
+  }
+
+  /// Where memory is short, few moves fit, and each takes a look at all places.
+  static constexpr int mostFailures = 32;
+
   BlockOrder &order;
   ArrayRef<int64_t> wanted;
   const int64_t most;
-  std::vector<int64_t> live; // per place
+  std::vector<int64_t> live;    // per place
+  SmallVector<int32_t> settled; // collectives that were looked at
 };
 
 struct OverlapCollectives
     : public memory::impl::OverlapCollectivesPassBase<OverlapCollectives> {
+  using Base::Base;
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isDeclaration())
@@ -155,7 +207,7 @@ private:
     SmallVector<Operation *> operations;
     for (Operation &op : block.without_terminator()) {
       operations.push_back(&op);
-      const bool isBeside = isWorthQueue(&op);
+      const bool isBeside = isWorthQueue(&op, switchNanoseconds);
       wanted.push_back(isBeside ? nanosecondsOf(op) : 0);
       // While one is under way, another does not hide it.
       times.push_back(isExchange(&op) ? 0 : nanosecondsOf(op));

@@ -30,13 +30,15 @@ void memory::buildPlanPipeline(OpPassManager &passes,
   if (options.gathersLaunches)
     passes.addNestedPass<func::FuncOp>(createGatherLaunchesPass());
   if (options.overlapsCollectives)
-    passes.addNestedPass<func::FuncOp>(createOverlapCollectivesPass());
+    passes.addNestedPass<func::FuncOp>(
+        createOverlapCollectivesPass({options.switchNanoseconds}));
   PlanOffsetsPassOptions offsets;
   offsets.problemFile = options.problemFile;
   offsets.together = options.gathersLaunches;
   passes.addNestedPass<func::FuncOp>(createPlanOffsetsPass(offsets));
   if (options.overlapsCollectives)
-    passes.addNestedPass<func::FuncOp>(createAwaitCollectivesPass());
+    passes.addNestedPass<func::FuncOp>(
+        createAwaitCollectivesPass({options.switchNanoseconds}));
 }
 
 void memory::buildLowerPipeline(OpPassManager &passes,

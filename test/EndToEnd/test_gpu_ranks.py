@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from conftest import BUILD, Steps, refused, succeed
 from safetensors.numpy import load_file, save_file
+from test_overlap import plan_of
 from test_ranks import MESHES, STEPS, expect_as_exact, layouts_for, reference  # noqa: F401
 
 DRIVER = BUILD / "lib" / "libtenon-emulated-cuda.so"
@@ -36,8 +37,9 @@ class Compiled:
         self.ranks = MESHES[mesh]
         self.gpu, self.cpu = folder / "gpu.tenon", folder / "cpu.tenon"
         given = (steps[model].text, f"--mesh={mesh}", f"--sharding={layouts}", *options)
-        succeed("compile", *given, "--target=sm_90", "--no-cubins", "--verify-forms", "-o", self.gpu)
-        succeed("compile", *given, "-o", self.cpu)
+        report = f"--report={self.gpu.with_suffix('.json')}"
+        succeed("compile", *given, "--target=sm_90", "--no-cubins", "--verify-forms", report, "-o", self.gpu)
+        succeed("compile", *given, f"--report={self.cpu.with_suffix('.json')}", "-o", self.cpu)
 
 
 @pytest.fixture(scope="session")
@@ -57,10 +59,12 @@ def train(file: Path, ranks: int, *arguments: object) -> tuple[list[np.ndarray],
 @pytest.mark.parametrize(
     ("model", "mesh", "number"), [("01_mlp", "data=2", 2), ("01_mlp", "data=2,model=2", 2), ("04_chargpt", "data=2", 1)]
 )
-def test_bits_of_the_processor(cut: Any, reference: Any, model: str, mesh: str, number: int) -> None:  # noqa: F811
-    """Kernels that Tenon generates add up in the order of ranks that are threads, and receive as many bytes as was planned."""
+def test_bits_of_the_processor(cut: Any, reference: Any, monkeypatch: pytest.MonkeyPatch, model: str, mesh: str, number: int) -> None:  # noqa: F811
+    """Kernels, some of them beside exchanges, have the bits of threads that wait for all of them, and receive what was planned."""
     made = cut(model, mesh, "--no-libraries")
     given = (f"--inputs={reference(model).inputs}", f"--steps={number}")
+    # Nodes of a graph run in any order that its edges allow; those that none orders and that touch the same bytes are found in each.
+    monkeypatch.setenv("TENON_EMULATED_CUDA_ORDER", "7")
     found, said = train(made.gpu, made.ranks, *given)
     outputs = made.cpu.with_suffix(".outputs")
     succeed("run", made.cpu, *given, f"--ranks={made.ranks}", f"--outputs={outputs}")
@@ -68,6 +72,66 @@ def test_bits_of_the_processor(cut: Any, reference: Any, model: str, mesh: str, 
     assert [value.tobytes() for value in found] == [expected[f"result{i}"].tobytes() for i in range(len(found))]
     (planned,) = re.findall(r"^\d+ collectives, in which rank 0 receives (\d+) bytes$", succeed("inspect", made.gpu), re.MULTILINE)
     assert f"received {planned} bytes per step from others" in said
+
+
+# Two products run beside the sum of a batch over the ranks, and again in each round of a loop, which its graph repeats.
+STEP_WITH_PRODUCTS_BESIDE = """
+func.func @main(
+    %w: tensor<64xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<8x64xf32>, %y: tensor<64x64xf32>,
+    %wide: tensor<64x128xf32>, %narrow: tensor<128x64xf32>
+) -> (tensor<64xf32>, tensor<64x64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %rounds = stablehlo.constant dense<3> : tensor<i32>
+  %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %new = stablehlo.add %w, %sum : tensor<64xf32>
+  %square = stablehlo.dot_general %y, %y, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %cube = stablehlo.dot_general %square, %y, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %last:3 = stablehlo.while(%i = %first, %a = %new, %b = %cube) : tensor<i32>, tensor<64xf32>, tensor<64x64xf32>
+  cond {
+    %goes_on = stablehlo.compare LT, %i, %rounds : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %goes_on : tensor<i1>
+  } do {
+    %all = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<64xf32>) -> tensor<8x64xf32>
+    %scaled = stablehlo.multiply %x, %all : tensor<8x64xf32>
+    %bounded = stablehlo.tanh %scaled : tensor<8x64xf32>
+    %s = stablehlo.reduce(%bounded init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<8x64xf32>, tensor<f32>) -> tensor<64xf32>
+    %o = stablehlo.dot_general %b, %wide, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+    %n = stablehlo.dot_general %o, %narrow, contracting_dims = [1] x [0] : (tensor<64x128xf32>, tensor<128x64xf32>) -> tensor<64x64xf32>
+    %p = stablehlo.dot_general %n, %y, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %q = stablehlo.dot_general %p, %y, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %s, %q : tensor<i32>, tensor<64xf32>, tensor<64x64xf32>
+  }
+  return %last#1, %last#2 : tensor<64xf32>, tensor<64x64xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("order", [1, 7])
+def test_exchanges_run_beside_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: int) -> None:
+    """In every order that the edges of a graph allow the bits are those of ranks that wait, and the driver finds no race."""
+    (tmp_path / "step.mlir").write_text(STEP_WITH_PRODUCTS_BESIDE)
+    (tmp_path / "layouts.txt").write_text("arg1 = [data, -]\n")
+    random = np.random.default_rng(3)
+    shapes = [(64,), (8, 64), (64, 64), (64, 128), (128, 64)]
+    save_file({f"arg{i}": random.normal(0, 0.1, shape).astype(np.float32) for i, shape in enumerate(shapes)}, tmp_path / "inputs")
+    given = (tmp_path / "step.mlir", "--mesh=data=2", f"--sharding={tmp_path / 'layouts.txt'}", "--no-libraries")
+    gpu, cpu = tmp_path / "gpu.tenon", tmp_path / "cpu.tenon"
+    report = f"--report={gpu.with_suffix('.json')}"
+    succeed("compile", *given, "--target=sm_90", "--no-cubins", "--verify-forms", report, "-o", gpu)
+    succeed("compile", *given, "-o", cpu)
+    # Once before the loop and three times in it.
+    assert plan_of(gpu)["hidden_communication_seconds"] > 4e-6
+    succeed("verify", gpu)
+    monkeypatch.setenv("TENON_EMULATED_CUDA_ORDER", str(order))
+    steps = (f"--inputs={tmp_path / 'inputs'}", "--steps=2")
+    found, _ = train(gpu, 2, *steps)
+    succeed("run", cpu, *steps, "--ranks=2", f"--outputs={tmp_path / 'expected'}")
+    expected = load_file(tmp_path / "expected")
+    assert [value.tobytes() for value in found] == [expected[f"result{i}"].tobytes() for i in range(len(found))]
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ struct MemoryOptions {
   bool gathersLaunches = false;
   /// Whether collectives run beside other operations.
   bool overlapsCollectives = false;
+  /// What it takes to start one beside the others, and to wait for it.
+  int64_t switchNanoseconds = 10'000;
 };
 
 /// The part of the stage `plan` that does not depend on the budget: the order,

@@ -210,9 +210,10 @@ def GatherLaunchesPass : Pass<"memory-gather-launches", "::mlir::func::FuncOp"> 
 def OverlapCollectivesPass : Pass<"memory-overlap-collectives", "::mlir::func::FuncOp"> {
   let summary = "order operations so that others run while ranks exchange";
   let description = [{
-    What reads the result of a collective runs later, and the collective starts
-    earlier, until what runs between takes as long as the collective is predicted
-    to (`step.nanoseconds`), as far as no more bytes are live than are at the
+    What reads the result of a collective runs later, what waits for none of its
+    readers runs in front of them, and the collective starts earlier, until what
+    runs between takes as long as the collective is predicted to
+    (`step.nanoseconds`), as far as no more bytes are live than are at the
     peak. `step.beside` says how many operations behind it shall run beside a
     collective: what it works on is live until then. The new order is kept if the
     arena is no larger in it.
@@ -266,6 +267,11 @@ def OverlapCollectivesPass : Pass<"memory-overlap-collectives", "::mlir::func::F
     }
     ```
   }];
+  let options = [
+    Option<"switchNanoseconds", "switch-nanoseconds", "int64_t", "10000",
+           "what it takes to start a collective beside others and to wait for "
+           "it: shorter ones stay alone">,
+  ];
 }
 
 def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncOp"> {
@@ -274,8 +280,8 @@ def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncO
     Of a function in scheduled form: sets `step.beside` of each collective to the
     number of operations behind it that touch none of the bytes it writes and
     write none of those it reads. Places stay as they are, so this takes no
-    memory. A collective that is predicted to take less than waking a thread
-    for it stays alone.
+    memory. A collective that is predicted to take less than running it
+    beside others does stays alone.
 
     ```mlir
     // before
@@ -322,6 +328,11 @@ def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncO
     }
     ```
   }];
+  let options = [
+    Option<"switchNanoseconds", "switch-nanoseconds", "int64_t", "10000",
+           "what it takes to start a collective beside others and to wait for "
+           "it: shorter ones stay alone">,
+  ];
 }
 
 def TabulateLoopsPass : Pass<"memory-tabulate-loops", "::mlir::func::FuncOp"> {
