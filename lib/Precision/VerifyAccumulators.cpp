@@ -85,12 +85,21 @@ private:
       return place.overlaps(other);
     });
   }
+  /// What was there is gone, and what is left of it on either side stays.
   void write(Value slice, bool isRounded) {
-    Place place = placeOf(slice);
-    llvm::erase_if(rounded, [&](const Place &other) {
-      return place.begin <= other.begin && other.end <= place.end &&
-             place.segment == other.segment;
-    });
+    const Place place = placeOf(slice);
+    SmallVector<Place> kept;
+    for (const Place &other : rounded) {
+      if (!place.overlaps(other)) {
+        kept.push_back(other);
+        continue;
+      }
+      if (other.begin < place.begin)
+        kept.push_back({other.segment, other.begin, place.begin});
+      if (place.end < other.end)
+        kept.push_back({other.segment, place.end, other.end});
+    }
+    rounded = std::move(kept);
     if (isRounded)
       rounded.push_back(place);
   }

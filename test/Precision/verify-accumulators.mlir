@@ -175,3 +175,82 @@ func.func @no_cast(%x: tensor<128xf32>) -> tensor<128xf32> {
   %0 = stablehlo.tanh %x {step.cast} : tensor<128xf32>
   return %0 : tensor<128xf32>
 }
+
+// -----
+
+// Half of the partial sums is gone, and what is there now is none of them.
+
+module {
+  exec.device_class @cpu
+  exec.memory_space @host
+  exec.segment @batch batch in @host of @cpu bytes 262144 alignment 64
+  exec.segment @temporaries temporaries in @host of @cpu bytes 4096 alignment 64
+  exec.segment @results results in @host of @cpu bytes 512 alignment 64
+  func.func private @split(%x: tensor<8x64x128xf32>) -> tensor<8x128xbf16> attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind column>} {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64x128xf32>, tensor<f32>) -> tensor<8x128xf32>
+    %1 = stablehlo.convert %0 : (tensor<8x128xf32>) -> tensor<8x128xbf16>
+    return %1 : tensor<8x128xbf16>
+  }
+  func.func private @other(%x: tensor<4x128xf32>) -> tensor<4x128xbf16> attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind elementwise>} {
+    %0 = stablehlo.convert %x : (tensor<4x128xf32>) -> tensor<4x128xbf16>
+    return %0 : tensor<4x128xbf16>
+  }
+  func.func private @whole(%x: tensor<4x128xbf16>) -> tensor<128xf32> attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind column>} {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.convert %x : (tensor<4x128xbf16>) -> tensor<4x128xf32>
+    %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x128xf32>, tensor<f32>) -> tensor<128xf32>
+    return %1 : tensor<128xf32>
+  }
+  exec.program @step {
+    %0 = exec.slice @batch[0] : memref<8x64x128xf32>
+    %1 = exec.slice @temporaries[0] : memref<8x128xbf16>
+    %2 = exec.slice @batch[0] : memref<4x128xf32>
+    %3 = exec.slice @temporaries[0] : memref<4x128xbf16>
+    %4 = exec.slice @temporaries[0] : memref<4x128xbf16>
+    %5 = exec.slice @results[0] : memref<128xf32>
+    exec.invoke @split(%0, %1) : memref<8x64x128xf32>, memref<8x128xbf16>
+    exec.invoke @other(%2, %3) : memref<4x128xf32>, memref<4x128xbf16>
+    exec.invoke @whole(%4, %5) : memref<4x128xbf16>, memref<128xf32>
+  }
+}
+
+// -----
+
+// The other half is still there.
+
+module {
+  exec.device_class @cpu
+  exec.memory_space @host
+  exec.segment @batch batch in @host of @cpu bytes 262144 alignment 64
+  exec.segment @temporaries temporaries in @host of @cpu bytes 4096 alignment 64
+  exec.segment @results results in @host of @cpu bytes 512 alignment 64
+  func.func private @split(%x: tensor<8x64x128xf32>) -> tensor<8x128xbf16> attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind column>} {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64x128xf32>, tensor<f32>) -> tensor<8x128xf32>
+    %1 = stablehlo.convert %0 : (tensor<8x128xf32>) -> tensor<8x128xbf16>
+    return %1 : tensor<8x128xbf16>
+  }
+  func.func private @other(%x: tensor<4x128xf32>) -> tensor<4x128xbf16> attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind elementwise>} {
+    %0 = stablehlo.convert %x : (tensor<4x128xf32>) -> tensor<4x128xbf16>
+    return %0 : tensor<4x128xbf16>
+  }
+  func.func private @whole(%x: tensor<4x128xbf16>) -> tensor<128xf32> attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind column>} {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.convert %x : (tensor<4x128xbf16>) -> tensor<4x128xf32>
+    // expected-error @below {{'stablehlo.reduce' of kernel 'whole' adds up partial sums that an earlier kernel stored in 16 bits, expected them in f32 or wider}}
+    %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x128xf32>, tensor<f32>) -> tensor<128xf32>
+    return %1 : tensor<128xf32>
+  }
+  exec.program @step {
+    %0 = exec.slice @batch[0] : memref<8x64x128xf32>
+    %1 = exec.slice @temporaries[0] : memref<8x128xbf16>
+    %2 = exec.slice @batch[0] : memref<4x128xf32>
+    %3 = exec.slice @temporaries[0] : memref<4x128xbf16>
+    %4 = exec.slice @temporaries[1024] : memref<4x128xbf16>
+    %5 = exec.slice @results[0] : memref<128xf32>
+    exec.invoke @split(%0, %1) : memref<8x64x128xf32>, memref<8x128xbf16>
+    exec.invoke @other(%2, %3) : memref<4x128xf32>, memref<4x128xbf16>
+    exec.invoke @whole(%4, %5) : memref<4x128xbf16>, memref<128xf32>
+  }
+}
