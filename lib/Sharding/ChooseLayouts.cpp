@@ -47,9 +47,9 @@ constexpr size_t mostOrderedAxes = 2;
 /// of them.
 constexpr int64_t sweeps = 20'000, leastEffort = 20, mostEffort = 1000;
 /// So many times as long where that finds nothing within a limit, or nothing
-/// near the bound.
-constexpr int64_t longerSearch = 12;
-constexpr double nearBound = 0.02;
+/// near the bound; and where what is found then is still far from it.
+constexpr int64_t longerSearch = 12, longestSearch = 36;
+constexpr double nearBound = 0.02, farFromBound = 0.03;
 
 /// Calls `visit` with every way to put whole axes into lists, at most one list
 /// per axis.
@@ -869,9 +869,21 @@ private:
     return peak;
   }
 
-  static bool isNearBound(const solver::ShardingSolution &solution) {
-    return solution.valid &&
-           double(solution.cost) <= double(solution.bound) * (1 + nearBound);
+  /// Whether a choice was found that costs at most so much more than any can.
+  bool isWithin(double gap) const {
+    const solver::ShardingSolution &found = choice.solution;
+    return found.valid && double(found.cost) <= double(found.bound) * (1 + gap);
+  }
+
+  /// Keeps what a search finds that is no worse than what is known.
+  void searchOnceMore(int64_t effort) {
+    solver::ShardingOptions options;
+    options.effort = effort;
+    solver::ShardingSolution found =
+        solver::solveSharding(choice.problem, options);
+    if (found.valid &&
+        (!choice.solution.valid || found.cost <= choice.solution.cost))
+      choice.solution = std::move(found);
   }
 
   /// Where nothing is within the limit, the least that is found somewhat above
@@ -888,15 +900,10 @@ private:
     const int64_t least = leastPeak();
     // The least is long for a small problem.
     if (searchesLonger && *choice.problem.limit >= least &&
-        !isNearBound(choice.solution) &&
-        wanted * longerSearch > options.effort) {
-      solver::ShardingOptions longest = options;
-      longest.effort = std::min(wanted, mostEffort) * longerSearch;
-      solver::ShardingSolution longer =
-          solver::solveSharding(choice.problem, longest);
-      if (longer.valid &&
-          (!choice.solution.valid || longer.cost <= choice.solution.cost))
-        choice.solution = std::move(longer);
+        !isWithin(nearBound) && wanted * longerSearch > options.effort) {
+      searchOnceMore(std::min(wanted, mostEffort) * longerSearch);
+      if (choice.solution.valid && !isWithin(farFromBound))
+        searchOnceMore(std::min(wanted, mostEffort) * longestSearch);
     }
     if (choice.solution.valid)
       return;

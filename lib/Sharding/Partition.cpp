@@ -117,8 +117,8 @@ private:
       return op->emitOpError("cannot be partitioned: step form does not hold "
                              "it");
     Factors rule = factorsOf(op);
-    StructureKind structure = structureOf(op);
-    if (structure == gathered || (structure == rounds && rule.factors.empty()))
+    if (rule.factors.empty() &&
+        llvm::is_contained({gathered, rounds, batches}, structureOf(op)))
       explainGathering(op);
     FactorAxes axes = choose(op, rule);
     explainWholeWindows(op, rule);
