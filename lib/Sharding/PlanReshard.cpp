@@ -269,6 +269,22 @@ private:
     return nests(shape[dim], countOf(outer), countOf(inner));
   }
 
+  /// Calls `body` for each of the parts `left` that may be the next one of
+  /// `parts`, while it is there and not among those that are left.
+  static void withEachNext(SmallVector<AxisPart> &left, AxisParts &parts,
+                           auto mayBeNext, auto body) {
+    for (size_t at = 0; at < left.size(); ++at) {
+      const AxisPart part = left[at];
+      if (!mayBeNext(part))
+        continue;
+      left.erase(left.begin() + at);
+      parts.push_back(part);
+      body();
+      parts.pop_back();
+      left.insert(left.begin() + at, part);
+    }
+  }
+
   /// Several dimensions at once: one step.
   void slice(const Layout &from, Visit visit) const {
     SmallVector<AxisPart> unused;
@@ -296,16 +312,11 @@ private:
       AxisParts &parts = layout.dims[dim];
       if (nestsIn(dim, from.dims[dim], parts))
         self(self, dim + 1);
-      for (size_t at = 0; takes[dim] && at < added.size(); ++at) {
-        const AxisPart part = added[at];
-        if (!mayCut(dim, parts, part))
-          continue;
-        added.erase(added.begin() + at);
-        parts.push_back(part);
-        self(self, dim);
-        parts.pop_back();
-        added.insert(added.begin() + at, part);
-      }
+      if (takes[dim])
+        withEachNext(
+            added, parts,
+            [&](const AxisPart &part) { return mayCut(dim, parts, part); },
+            [&] { self(self, dim); });
     };
     fill(fill, 0);
   }
@@ -403,16 +414,12 @@ private:
       int64_t count = countOf(parts);
       if (count == counts[dim])
         return self(self, dim + 1);
-      for (size_t at = 0; at < left.size(); ++at) {
-        const AxisPart part = left[at];
-        if (counts[dim] % (count * part.size) != 0)
-          continue;
-        left.erase(left.begin() + at);
-        parts.push_back(part);
-        self(self, dim);
-        parts.pop_back();
-        left.insert(left.begin() + at, part);
-      }
+      withEachNext(
+          left, parts,
+          [&](const AxisPart &part) {
+            return counts[dim] % (count * part.size) == 0;
+          },
+          [&] { self(self, dim); });
     };
     fill(fill, 0);
   }

@@ -421,7 +421,8 @@ std::optional<Labels> labelsOf(Operation *op) {
     }
   } else if (auto call = dyn_cast<stablehlo::CustomCallOp>(op)) {
     // A library may refuse the matrices of a tail.
-    for (int64_t dim = 0; dim < sharedLapackDimensions(call); ++dim) {
+    const int64_t shared = sharedLapackDimensions(call);
+    for (int64_t dim = 0; dim < shared; ++dim) {
       labeler.shared(dim, op->getNumOperands());
       labeler.found.labels.back().isEven = true;
     }

@@ -35,6 +35,7 @@ OUTCOMES = Path(__file__).with_suffix(".jsonl")
 sys.path[:0] = [str(ROOT / "test/EndToEnd"), str(ROOT / "test/EndToEnd/models")]
 
 from plans_of_people import EXPERTS, MEGATRON, Argument, arguments_of, batch_lines, lines_by_name, sizes_of, state_lines
+from revision import commit
 
 MESHES = {"data=2": 2, "data=4": 4, "data=8": 8, "data=2,model=4": 8, "data=8,model=8": 64}
 SHARES = (1.0, 0.5, 0.25)
@@ -165,12 +166,6 @@ def measure(
             for mesh in meshes:
                 if (name, mesh, share) not in known:
                     write(measure_row(compiler, name, mesh, share))
-
-
-def commit() -> str:
-    """The revision that is measured."""
-    command = ["git", "rev-parse", "--short=8", "HEAD"]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout.strip()
 
 
 def measure_row(compiler: Compiler, name: str, mesh: str, share: float) -> dict[str, Any]:

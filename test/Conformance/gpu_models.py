@@ -32,13 +32,13 @@ from models_in_float64 import (
     Judged,
     Record,
     Refused,
-    commit,
     parsed,
     parser_of,
     passes_and_near,
     succeed,
     words,
 )
+from revision import commit
 
 # What an error of the processor counts at least: its sums may be lucky, those of a GPU are in another order.
 FLOORS = {"f32": 1e-6, "bf16": 4e-3, "f16": 4e-3}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import collections
 import json
-import subprocess
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -37,12 +36,6 @@ class Slice:
     def key(self) -> tuple[int, int]:
         """The architecture's number and the slice."""
         return int(self.target.removeprefix("sm_")), self.slice
-
-
-def commit() -> str:
-    """The revision that is run."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=OUTCOMES.parent).stdout.strip()
 
 
 def known() -> dict[tuple[int, int], Slice]:

@@ -250,12 +250,6 @@ class Record:
         return json.dumps({name: value for name, value in asdict(outcome).items() if value or name == "commit"}) + "\n"
 
 
-def commit() -> str:
-    """The revision that is run."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout.strip()
-
-
 def words(text: str) -> list[str]:
     """What commas separate."""
     return text.split(",")

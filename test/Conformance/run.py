@@ -27,12 +27,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "EndToEnd")]
 
 import agreement
 import gpu_slices
 import numpy as np
 import programs
+import revision
 from safetensors.numpy import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -210,7 +211,7 @@ def main() -> int:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     path = arguments.outcomes or arguments.folder / (f"outcomes.{gpu.target}.json" if gpu else "outcomes.json")
     known = json.loads(path.read_text()) if path.exists() else {}
-    commit = gpu_slices.commit() if gpu else ""
+    commit = revision.commit() if gpu else ""
 
     slices = parse_slices(arguments.slices)
     wanted = [p for p in programs.all_programs() if p.slice in slices and re.search(arguments.only, p.name)]

@@ -46,13 +46,13 @@ from models_in_float64 import (
     Judged,
     Record,
     Refused,
-    commit,
     parsed,
     parser_of,
     passes_and_near,
     succeed,
     words,
 )
+from revision import commit
 
 # What an error of one rank counts at least: its sums may be lucky, those of several are in another order.
 FLOOR = 1e-6
