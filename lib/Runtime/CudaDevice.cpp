@@ -150,11 +150,55 @@ private:
   CUdeviceptr address;
 };
 
+/// What the GPU copies to and from while it computes.
+class PinnedMemory final : public DeviceMemory {
+public:
+  PinnedMemory(std::shared_ptr<CudaContext> context, void *memory)
+      : context(std::move(context)), memory(memory) {}
+  PinnedMemory(const PinnedMemory &) = delete;
+  PinnedMemory &operator=(const PinnedMemory &) = delete;
+  ~PinnedMemory() override {
+    context->enter();
+    if (memory)
+      context->driver.cuMemFreeHost(memory);
+  }
+
+  std::byte *data() const override { return static_cast<std::byte *>(memory); }
+  std::span<std::byte> bytes() const override { return {}; }
+  std::span<std::byte> pages() const override { return {}; }
+  void makeReadOnly() override {}
+
+private:
+  std::shared_ptr<CudaContext> context;
+  void *memory;
+};
+
 } // namespace
 
+/// Memory of the host that the GPU copies to and from.
+static bool isPinned(const format::MemorySpace &space) {
+  return space.name == "pinned";
+}
+
+bool CudaDevice::isItsOwn(const format::MemorySpace &space) const {
+  return !isPinned(space);
+}
+
 std::unique_ptr<DeviceMemory>
-CudaDevice::allocate(const format::MemorySpace &,
+CudaDevice::allocate(const format::MemorySpace &space,
                      const format::Segment &segment, bool, std::string &error) {
+  if (isPinned(space)) {
+    void *pinned = nullptr;
+    CUresult result = context->enter();
+    if (result == CUDA_SUCCESS && segment.bytes > 0)
+      result = context->driver.cuMemHostAlloc(&pinned, segment.bytes,
+                                              /*flags=*/0);
+    return result == CUDA_SUCCESS
+               ? std::make_unique<PinnedMemory>(context, pinned)
+               : refuse(error, "cannot pin " + std::to_string(segment.bytes) +
+                                   " bytes of the host's memory: " +
+                                   context->driver.textOf(result));
+  }
   CUdeviceptr address = 0;
   CUresult result = context->enter();
   if (result == CUDA_SUCCESS && segment.bytes > 0)
@@ -314,10 +358,16 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
                                            Communicator *communicator,
                                            Error &error) {
   for (const format::MemorySpace &space : index.memorySpaces)
-    if (space.name != "device")
+    if (space.name != "device" && !isPinned(space))
       return refuse(error, Failure::machine,
                     "the file keeps memory in space '" + space.name +
-                        "', a GPU has only 'device'");
+                        "', a GPU has only 'device', and 'pinned' of its host");
+  for (const format::Segment &segment : index.segments)
+    if (isPinned(index.memorySpaces[segment.space]) &&
+        segment.kind != format::SegmentKind::temporaries)
+      return refuse(error, Failure::file,
+                    "the file is damaged: it keeps other than temporaries in "
+                    "memory of the host");
   auto context = CudaContext::open(options, error);
   if (!context)
     return nullptr;
@@ -326,7 +376,8 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
     return nullptr;
   uint64_t largest = 0;
   for (const format::Segment &segment : index.segments)
-    largest = std::max(largest, segment.bytes);
+    if (!isPinned(index.memorySpaces[segment.space]))
+      largest = std::max(largest, segment.bytes);
   std::unique_ptr<CudaDevice> device(
       new CudaDevice(context, *choice, largest, options, communicator));
   if (communicator)
@@ -403,6 +454,9 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
   const format::GpuModule &described = modules[*chosen];
   const CudaDriverTable &driver = context->driver;
   callees.described = index.callees;
+  for (const format::Segment &segment : index.segments)
+    callees.segmentsOnHost.push_back(
+        isPinned(index.memorySpaces[segment.space]));
   auto damaged = [&](const std::string &why) {
     return refuseAsDamaged(why, error);
   };

@@ -1,6 +1,7 @@
 //===- CudaDevice.h - One of NVIDIA's GPUs as a device --------------------===//
 //
-// Private to this folder. Its memory space is `device`, the GPU's own memory;
+// Private to this folder. Its memory spaces are `device`, the GPU's own memory,
+// and `pinned`, memory of the host that the GPU copies to and from;
 // its queues a CUDA graph (CudaStep.h) that is launched once a step; its
 // callees are kernels in PTX, which the driver compiles when a file is loaded,
 // calls of cuBLASLt (CudaLibraries.h), library calls that the host runs
@@ -83,6 +84,11 @@ struct CudaCallees {
   std::vector<Kernel> kernels;
   std::vector<Call> calls;
   std::vector<Collective> collectives;
+  std::vector<bool> segmentsOnHost; // per segment
+  bool isOnHost(const format::Slice &slice) const {
+    return slice.segment < segmentsOnHost.size() &&
+           segmentsOnHost[slice.segment];
+  }
   std::unique_ptr<CudaCollectives> exchange; // null for one rank
   std::unique_ptr<CudaHostCalls> hostCalls;
 };
@@ -105,6 +111,7 @@ public:
               Error &error) override;
   bool copyOut(void *to, const void *from, uint64_t bytes,
                Error &error) override;
+  bool isItsOwn(const format::MemorySpace &space) const override;
   std::string whyNotMemory(const void *place, uint64_t bytes) const override;
   bool copyWithin(void *to, const void *from, uint64_t bytes,
                   Error &error) override;

@@ -21,10 +21,9 @@ using namespace tenon::runtime;
 
 bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   const format::Callee &callee = callees.described[invoke.callee];
-  if (!StartedCollectives::checkQueue(
-          invoke.queue, callee.kind == format::CalleeKind::collective, error))
-    return false;
-  if (!checkCall(invoke, error) || !checkCollective(invoke, error))
+  if (!started.checkQueue(invoke.queue, callee.kind, error) ||
+      !checkMemory(invoke, error) || !checkCall(invoke, error) ||
+      !checkCollective(invoke, error))
     return false;
   const size_t first = step->places.size(), count = invoke.operands.size();
   const bool isJoined = toJoin > 0;
@@ -34,16 +33,18 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   } else {
     CudaStep::Node node{
         .callee = invoke.callee, .firstSlot = first, .slotCount = count};
-    if (callee.kind == format::CalleeKind::copy)
+    if (callee.kind == format::CalleeKind::copy) {
       node.bytes = invoke.operands[0].bytes;
+      node.isFromHost = callees.isOnHost(invoke.operands[0]);
+      node.isToHost = callees.isOnHost(invoke.operands[1]);
+    }
     if (invoke.joint >= 0) {
       node.callee = uint32_t(invoke.joint);
       toJoin = invoke.joined - 1;
     }
     for (;; node.callee = uint32_t(callees.described[node.callee].followedBy)) {
       openGraph().order.push_back(
-          {invoke.queue == 1 ? CudaStep::Entry::start : CudaStep::Entry::run,
-           step->nodes.size()});
+          {CudaStep::Entry::run, invoke.queue, step->nodes.size()});
       step->nodes.push_back(node);
       size.add(callee.onHost ? target::nodesOfHostCall(int64_t(count)) : 1);
       if (callees.described[node.callee].followedBy < 0)
@@ -61,8 +62,32 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
       step->written[first + size_t(i)] = false;
   if (!started.check({first, count}, error))
     return false;
-  if (invoke.queue == 1)
-    started.start({first, count}, invoke.callee);
+  if (invoke.queue != StartedWork::main)
+    started.start(invoke.queue, {first, count}, invoke.callee);
+  return true;
+}
+
+bool CudaCapture::checkMemory(const format::Instruction &invoke, Error &error) {
+  auto damaged = [&](const std::string &why) {
+    return refuse(error, Failure::file, "the file is damaged: " + why);
+  };
+  const auto isOnHost = [&](const format::Slice &slice) {
+    return callees.isOnHost(slice);
+  };
+  if (callees.described[invoke.callee].kind != format::CalleeKind::copy)
+    return std::ranges::none_of(invoke.operands, isOnHost) ||
+           damaged("an instruction that is no copy is given memory of the "
+                   "host");
+  const bool fromHost = isOnHost(invoke.operands[0]),
+             toHost = isOnHost(invoke.operands[1]);
+  if (fromHost && toHost)
+    return damaged("a copy is within memory of the host");
+  if ((invoke.queue == StartedWork::toHost && (fromHost || !toHost)) ||
+      (invoke.queue == StartedWork::fromHost && (!fromHost || toHost)))
+    return damaged("a copy in queue " + std::to_string(invoke.queue) +
+                   " is not one " +
+                   (invoke.queue == StartedWork::toHost ? "to" : "from") +
+                   " memory of the host");
   return true;
 }
 
@@ -130,19 +155,19 @@ CudaStep::Part &CudaCapture::openGraph() {
 
 std::optional<Event> CudaCapture::record(uint32_t queue, uint32_t pending,
                                          Error &error) {
-  return StartedCollectives::checkQueue(queue, /*isForCollective=*/true, error)
-             ? std::optional(Event{queue, pending})
-             : std::nullopt;
+  return started.checkQueue(queue, error) ? std::optional(Event{queue, pending})
+                                          : std::nullopt;
 }
 
 /// What is in queue 0 follows each other anyway.
 void CudaCapture::wait(Event event) {
-  if (event.queue == 0)
+  if (event.queue == StartedWork::main)
     return;
-  started.await(event.pending);
+  started.await(event.queue, event.pending);
   // What was started before the graph is done when that begins.
   if (!into->empty() && into->back().kind == CudaStep::Part::graph)
-    into->back().order.push_back({CudaStep::Entry::await, event.pending});
+    into->back().order.push_back(
+        {CudaStep::Entry::await, event.queue, event.pending});
 }
 
 std::optional<CudaStep::Sequence> CudaCapture::captured(const Body &body,
@@ -159,6 +184,9 @@ bool CudaCapture::readsIn(CudaStep::Part &part, const format::Slice &slice,
   part.slot = step->places.size();
   step->places.push_back(slice);
   step->written.push_back(false);
+  if (callees.isOnHost(slice))
+    return refuse(error, Failure::file,
+                  "the file is damaged: control flow reads memory of the host");
   return started.check({part.slot, 1}, error);
 }
 
@@ -371,9 +399,14 @@ CUresult CudaStep::addTo(CUgraph into, const Node &node, Before &before) {
       context->driver.cuGraphDestroy(call);
   } else if (node.bytes > 0) {
     CUDA_MEMCPY3D what{};
-    what.srcMemoryType = what.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    what.srcMemoryType =
+        node.isFromHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    what.dstMemoryType =
+        node.isToHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     what.srcDevice = pointers[node.firstSlot];
     what.dstDevice = pointers[node.firstSlot + 1];
+    what.srcHost = reinterpret_cast<const void *>(what.srcDevice);
+    what.dstHost = reinterpret_cast<void *>(what.dstDevice);
     what.WidthInBytes = node.bytes;
     what.Height = what.Depth = 1;
     return addCopy(into, what, before);
@@ -387,8 +420,9 @@ CUresult CudaStep::makeGraph(Part &part) {
   const CudaDriverTable &driver = context->driver;
   CUresult result = driver.cuGraphCreate(&part.made, 0);
   part.received = 0;
-  Before main;                       // what comes next in queue 0
-  std::vector<CUgraphNode> underWay; // of queue 1, each behind the one before
+  Before main; // what comes next in queue 0
+  // Of the other queues, each behind the one before in its own.
+  std::array<std::vector<CUgraphNode>, StartedWork::queueCount> started;
   auto addOnce = [](Before &before, CUgraphNode node) {
     if (!std::ranges::count(before, node))
       before.push_back(node);
@@ -396,6 +430,7 @@ CUresult CudaStep::makeGraph(Part &part) {
   for (const Entry &entry : part.order) {
     if (result != CUDA_SUCCESS)
       break;
+    std::vector<CUgraphNode> &underWay = started[entry.queue];
     if (entry.kind == Entry::await) {
       if (underWay.size() <= entry.value)
         continue;
@@ -409,16 +444,21 @@ CUresult CudaStep::makeGraph(Part &part) {
     if (collective)
       part.received += callees.exchange->receivedIn(*collective);
     Before before = main;
-    if (collective && !underWay.empty())
-      addOnce(before, underWay.back());
+    std::vector<CUgraphNode> &others =
+        collective ? started[StartedWork::collectives] : underWay;
+    if (!others.empty())
+      addOnce(before, others.back());
     result = addTo(part.made, node, before);
-    if (entry.kind == Entry::start && result == CUDA_SUCCESS) {
-      underWay.push_back(before.front());
-    } else if (entry.kind == Entry::run) {
-      main = std::move(before);
-      if (collective) // which is behind all of them
-        underWay.clear();
+    if (result != CUDA_SUCCESS)
+      break;
+    if (entry.queue != StartedWork::main) {
+      if (!before.empty()) // a copy of no bytes is nothing
+        underWay.push_back(before.front());
+      continue;
     }
+    main = std::move(before);
+    if (collective) // which is behind all of them
+      others.clear();
   }
   return result == CUDA_SUCCESS ? driver.cuGraphInstantiateWithFlags(
                                       &part.executable, part.made, 0)
@@ -456,15 +496,26 @@ CUresult CudaStep::start(const Node &node) {
   if (callees.calls[node.callee].onHost)
     return startHostCall(node);
   if (!kernel.function)
-    return node.bytes == 0
-               ? CUDA_SUCCESS
-               : context->driver.cuMemcpyDtoDAsync_v2(
-                     pointers[node.firstSlot + 1], pointers[node.firstSlot],
-                     node.bytes, context->stream);
+    return startCopy(node);
   std::vector<void *> parameters = parametersOf(node);
   return context->driver.cuLaunchKernel(
       kernel.function, kernel.launch.blocks, 1, 1, kernel.launch.threads, 1, 1,
       /*sharedBytes=*/0, context->stream, parameters.data(), nullptr);
+}
+
+CUresult CudaStep::startCopy(const Node &node) {
+  const CudaDriverTable &driver = context->driver;
+  const CUdeviceptr from = pointers[node.firstSlot],
+                    to = pointers[node.firstSlot + 1];
+  if (node.bytes == 0)
+    return CUDA_SUCCESS;
+  if (node.isFromHost)
+    return driver.cuMemcpyHtoDAsync_v2(to, reinterpret_cast<void *>(from),
+                                       node.bytes, context->stream);
+  if (node.isToHost)
+    return driver.cuMemcpyDtoHAsync_v2(reinterpret_cast<void *>(to), from,
+                                       node.bytes, context->stream);
+  return driver.cuMemcpyDtoDAsync_v2(to, from, node.bytes, context->stream);
 }
 
 CUresult CudaStep::walkGraph(Part &part, OperationObserver *observer) {

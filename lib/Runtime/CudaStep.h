@@ -12,8 +12,9 @@
 //                                                     \-----------/
 //
 // A collective of queue 0 comes behind all of queue 1, too, so that collectives
-// have one order, which is that of all ranks. A graph waits for all of the one
-// before it.
+// have one order, which is that of all ranks. Copies to the host's memory and
+// back are queues like it, each with an engine of the GPU. A graph waits for
+// all of the one before it.
 //
 // Control flow cuts the step into a tree, which the host walks in every step:
 //
@@ -34,7 +35,7 @@
 #define TENON_LIB_RUNTIME_CUDASTEP_H
 
 #include "CudaDevice.h"
-#include "StartedCollectives.h"
+#include "StartedWork.h"
 
 #include "tenon/Target/GraphNodes.h"
 
@@ -75,17 +76,18 @@ private:
   struct Node {
     uint32_t callee = 0;
     size_t firstSlot = 0, slotCount = 0;
-    uint64_t bytes = 0; // of a copy
+    uint64_t bytes = 0; // of a copy, and whether either end is the host's
+    bool isFromHost = false, isToHost = false;
   };
 
   /// What a graph's nodes are made from, one behind the other.
   struct Entry {
     enum Kind : uint8_t {
-      run,   // the node, in queue 0
-      start, // the node, in queue 1
-      await, // all that was started, but the last
+      run,   // a node, in the queue
+      await, // all that was started in the queue, but the last
     };
     Kind kind = run;
+    uint32_t queue = 0;
     size_t value = 0; // the number of the node; how many are not awaited
   };
 
@@ -127,6 +129,7 @@ private:
   /// The copies and the function of a call on the host.
   CUresult addHostCall(CUgraph graph, const Node &node, Before &before);
   CUresult startHostCall(const Node &node);
+  CUresult startCopy(const Node &node);
   /// Whether it is what a library does: a call or a collective.
   bool isCall(const Node &node) const {
     return callees.calls[node.callee].ready || callees.collectives[node.callee];
@@ -157,7 +160,8 @@ public:
   CudaCapture(std::shared_ptr<CudaContext> context, const CudaCallees &callees)
       : callees(callees),
         step(std::make_unique<CudaStep>(std::move(context), callees)),
-        started(*step, callees.described), into(&step->program) {}
+        started(*step, callees.described, /*copiesBeside=*/true),
+        into(&step->program) {}
 
   bool launch(const format::Instruction &invoke, Error &error) override;
   std::optional<Event> record(uint32_t queue, uint32_t pending,
@@ -177,12 +181,14 @@ private:
   bool readsIn(CudaStep::Part &part, const format::Slice &slice, Error &error);
   bool checkCall(const format::Instruction &invoke, Error &error);
   bool checkCollective(const format::Instruction &invoke, Error &error);
+  /// Whether only copies are given memory of the host.
+  bool checkMemory(const format::Instruction &invoke, Error &error);
   /// The graph that takes what comes next.
   CudaStep::Part &openGraph();
 
   const CudaCallees &callees;
   std::unique_ptr<CudaStep> step;
-  StartedCollectives started;
+  StartedWork started;
   CudaStep::Sequence *into; // what is being captured
   target::GraphNodes size;
   uint32_t toJoin = 0; // invocations that the last node launches, too

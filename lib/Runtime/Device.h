@@ -5,9 +5,10 @@
 // on the device's queues, once; what was captured so is run again and again.
 //
 //                 the CPU                        a GPU with CUDA
-//   space         `host`, pages of the process   `device`
+//   space         `host`, pages of the process   `device`; `pinned` of the host
 //   launch        an operation in a flat array   a node of a CUDA graph
 //   queue 1       a thread for collectives       nodes beside those of queue 0
+//   2 and 3       none                           copies to `pinned` and back
 //   event, wait   a barrier of all threads, or   edges between nodes
 //                 until collectives are done
 //   loop, branch  jumps                          the host, between graphs
@@ -180,6 +181,9 @@ public:
 class Device {
 public:
   virtual ~Device();
+
+  /// Whether the space is what availableMemory() speaks of.
+  virtual bool isItsOwn(const format::MemorySpace &) const { return true; }
 
   /// In one of the file's spaces, which newDevice() has seen to be the
   /// device's. Null, with a message in `error`, if there is no such memory.

@@ -140,7 +140,8 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
                                             Rank &rank, Error &error) {
   uint64_t planned = 0;
   for (const format::Segment &segment : index.segments)
-    if (__builtin_add_overflow(planned, segment.bytes, &planned))
+    if (rank.device->isItsOwn(index.memorySpaces[segment.space]) &&
+        __builtin_add_overflow(planned, segment.bytes, &planned))
       planned = UINT64_MAX;
   // All ranks of this machine lie in its memory, unless each has a GPU; those
   // before in this process have theirs.

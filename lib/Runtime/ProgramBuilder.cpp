@@ -44,8 +44,7 @@ static void cutCopy(uint64_t bytes, Operation &operation) {
 
 bool ProgramBuilder::launch(const format::Instruction &invoke, Error &error) {
   const format::Callee &callee = callees.described[invoke.callee];
-  if (!StartedCollectives::checkQueue(
-          invoke.queue, callee.kind == format::CalleeKind::collective, error))
+  if (!started.checkQueue(invoke.queue, callee.kind, error))
     return false;
   Operation operation = make(kindOf(callee.kind), invoke.operands);
   operation.callee = invoke.callee;
@@ -72,7 +71,8 @@ bool ProgramBuilder::append(const Operation &operation, Error &error) {
   if (!started.check(pointersOf(operation), error))
     return false;
   if (operation.kind == Operation::start)
-    started.start(pointersOf(operation), operation.callee);
+    started.start(StartedWork::collectives, pointersOf(operation),
+                  operation.callee);
   program->list.push_back(operation);
   return true;
 }
@@ -136,9 +136,8 @@ bool ProgramBuilder::bindCall(const format::Instruction &invoke,
 
 std::optional<Event> ProgramBuilder::record(uint32_t queue, uint32_t pending,
                                             Error &error) {
-  return StartedCollectives::checkQueue(queue, /*isForCollective=*/true, error)
-             ? std::optional(Event{queue, pending})
-             : std::nullopt;
+  return started.checkQueue(queue, error) ? std::optional(Event{queue, pending})
+                                          : std::nullopt;
 }
 
 void ProgramBuilder::wait(Event event) {
@@ -146,8 +145,8 @@ void ProgramBuilder::wait(Event event) {
       make(event.queue == 0 ? Operation::wait : Operation::await, {});
   operation.target = event.pending;
   program->list.push_back(operation);
-  if (event.queue == 1)
-    started.await(event.pending);
+  if (event.queue != StartedWork::main)
+    started.await(event.queue, event.pending);
 }
 
 uint32_t ProgramBuilder::appendJump(uint32_t target) {
@@ -252,16 +251,17 @@ std::unique_ptr<CapturedStep> ProgramBuilder::finish(Error &error) {
   program->pointers.assign(program->places.size(), nullptr);
   unsigned team = std::min(threads, program->widestOperation());
   std::string why = whyNoTeam(team);
-  if (started.most() > 0 && callees.communicator->isForAnyThread())
+  if (started.mostCollectives() > 0 && callees.communicator->isForAnyThread())
     try {
       program->queue = std::make_unique<CollectiveQueue>(
-          *callees.communicator, subnormals, started.most());
+          *callees.communicator, subnormals, started.mostCollectives());
     } catch (const std::system_error &thrown) {
       why = thrown.what();
     }
   if (why.empty())
     return std::move(program);
   return refuse(error, Failure::memory,
-                "cannot start " + std::to_string(team + (started.most() > 0)) +
+                "cannot start " +
+                    std::to_string(team + (started.mostCollectives() > 0)) +
                     " threads: " + why + "; ask for fewer");
 }

@@ -9,7 +9,7 @@
 #define TENON_LIB_RUNTIME_PROGRAMBUILDER_H
 
 #include "Program.h"
-#include "StartedCollectives.h"
+#include "StartedWork.h"
 
 namespace tenon::runtime {
 
@@ -20,7 +20,7 @@ public:
                  Subnormals subnormals)
       : callees(callees), threads(threads), subnormals(subnormals),
         program(std::make_unique<Program>(callees, subnormals)),
-        started(*program, callees.described) {}
+        started(*program, callees.described, /*copiesBeside=*/false) {}
 
   bool launch(const format::Instruction &invoke, Error &error) override;
   std::optional<Event> record(uint32_t queue, uint32_t pending,
@@ -54,7 +54,7 @@ private:
   unsigned threads;
   Subnormals subnormals;
   std::unique_ptr<Program> program;
-  StartedCollectives started;
+  StartedWork started;
 };
 
 } // namespace tenon::runtime

@@ -724,6 +724,55 @@ TEST(CudaDevice, KeepsTensorsOutOfReach) {
       << error.message;
 }
 
+/// As doublingIndex(), and what was before waits in memory of the host.
+Index waitingIndex() {
+  Index index = doublingIndex();
+  index.memorySpaces.push_back({"pinned"});
+  index.segments.push_back({"waiting", SegmentKind::temporaries, 1, 0, 64, 64});
+  const Slice state{0, 0, 64}, before{1, 0, 64}, seven{1, 64, 4},
+      temporary{2, 0, 64}, waiting{3, 0, 64};
+  auto moved = [](uint32_t queue, Slice from, Slice to) {
+    Instruction copy = invoke(1, {from, to});
+    copy.queue = queue;
+    return copy;
+  };
+  auto await = [](uint32_t queue) {
+    Instruction wait{InstructionKind::wait};
+    wait.queue = queue;
+    return wait;
+  };
+  index.entryPoints[0].program.instructions = {moved(2, state, waiting),
+                                               invoke(0, {state, temporary}),
+                                               await(2),
+                                               invoke(1, {temporary, state}),
+                                               moved(3, waiting, before),
+                                               invoke(2, {seven}),
+                                               await(3)};
+  return index;
+}
+
+TEST(CudaDevice, KeepsValuesInMemoryOfItsHost) {
+  Error error;
+  auto executor = load(waitingIndex(), ptx, error);
+  ASSERT_TRUE(executor) << error.message;
+  std::vector<int32_t> start(16, 5);
+  size_t x = *executor->findTensor("x");
+  ASSERT_TRUE(executor->write(x, std::as_bytes(std::span(start)), error));
+  ASSERT_TRUE(executor->run(3, error)) << error.message;
+  EXPECT_EQ(numbers(*executor, "x")[15], 5 * 8);
+  EXPECT_EQ(numbers(*executor, "before")[15], 5 * 4);
+  std::vector<InstructionTime> times;
+  ASSERT_TRUE(executor->profile(1, times, error)) << error.message;
+  EXPECT_EQ(times.size(), 5u);
+  EXPECT_EQ(numbers(*executor, "before")[15], 5 * 8);
+  Index wrong = waitingIndex();
+  wrong.segments[0].space = 1;
+  EXPECT_FALSE(load(wrong, ptx, error));
+  EXPECT_NE(error.message.find("other than temporaries in memory of the host"),
+            std::string::npos)
+      << error.message;
+}
+
 TEST(CudaDevice, SaysWhatIsWrongWithAFile) {
   auto whyNot = [](auto spoil, std::string_view text = ptx) {
     Index index = doublingIndex();
@@ -763,7 +812,7 @@ TEST(CudaDevice, SaysWhatIsWrongWithAFile) {
   says(whyNot([](Index &i) {
          i.entryPoints[0].program.instructions[0].queue = 1;
        }),
-       "an instruction is for queue 1, there are 0, and 1 for collectives");
+       "an instruction is for queue 1, which is for collectives");
   says(whyNot([](Index &i) {
          i.entryPoints[0].program.instructions = {
              {InstructionKind::loop, 0, 0, {{1, 64, 1}}, 1, {{}, {}}, -2}};
@@ -774,7 +823,8 @@ TEST(CudaDevice, SaysWhatIsWrongWithAFile) {
   says(whyNot([](Index &i) { i.gpuModules[0].capability = 120; }),
        "compile the step again with --target=sm_90");
   says(whyNot([](Index &i) { i.memorySpaces[0].name = "host"; }),
-       "the file keeps memory in space 'host', a GPU has only 'device'");
+       "the file keeps memory in space 'host', a GPU has only 'device', and "
+       "'pinned' of its host");
   says(whyNot([](Index &) {}, ".version 8.0\n.target sm_80\nnonsense\n"),
        "the kernels for sm_80 do not load (");
 }

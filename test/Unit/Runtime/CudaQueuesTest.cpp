@@ -1,9 +1,9 @@
-//===- CudaQueuesTest.cpp - Collectives beside kernels in a CUDA graph ----===//
+//===- CudaQueuesTest.cpp - What runs beside kernels in a CUDA graph ------===//
 //
 // Copies and collectives of one rank between cells of memory, which the letters
-// A to Z name, on the emulated driver and the emulated NCCL. The edges of
-// graphs are written down on their way to the driver, which finds a race where
-// one is left out.
+// A to Z name, and a to z in memory of the host, on the emulated driver and the
+// emulated NCCL. The edges of graphs are written down on their way to the
+// driver, which finds a race where one is left out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,9 @@ CUresult addCall(CUgraphNode *node, CUgraph graph, const CUgraphNode *before,
 }
 
 Slice cell(char name) {
-  return {0, cellBytes * uint64_t(name - 'A'), cellBytes};
+  const bool isOnHost = name >= 'a';
+  return {isOnHost, cellBytes * uint64_t(name - (isOnHost ? 'a' : 'A')),
+          cellBytes};
 }
 
 /// `copy("AB")` copies A to B.
@@ -73,9 +75,15 @@ Instruction gather(const char *cells, uint32_t queue) {
   return {InstructionKind::invoke, 1, queue, {cell(cells[0]), cell(cells[1])}};
 }
 Instruction start(const char *cells) { return gather(cells, 1); }
-Instruction await(uint32_t pending) {
+/// `move("Aa")` copies A to memory of the host beside what follows.
+Instruction move(const char *cells) {
+  Instruction moving = copy(cells);
+  moving.queue = cells[0] >= 'a' ? 3 : 2;
+  return moving;
+}
+Instruction await(uint32_t pending, uint32_t queue = 1) {
   Instruction wait{InstructionKind::wait};
-  wait.queue = 1;
+  wait.queue = queue;
   wait.pending = pending;
   return wait;
 }
@@ -116,6 +124,8 @@ protected:
     gpu->driver.cuGraphAddChildGraphNode = addCall;
     gpu->enter();
     gpu->driver.cuMemAlloc_v2(&cells, 26 * cellBytes);
+    gpu->driver.cuMemHostAlloc(&pinned, 26 * cellBytes, /*flags=*/0);
+    callees.segmentsOnHost = {false, true};
     callees.described = {{CalleeKind::copy, "copy", "", {0}},
                          {CalleeKind::collective, "gather", "a gather", {0}}};
     callees.kernels.resize(2);
@@ -167,9 +177,12 @@ protected:
     if (!take(instructions, into))
       return nullptr;
     auto step = into.finish(error);
-    for (size_t slot = 0; step && slot < step->slices().size(); ++slot)
-      step->setPointer(
-          slot, reinterpret_cast<void *>(cells + step->slices()[slot].offset));
+    for (size_t slot = 0; step && slot < step->slices().size(); ++slot) {
+      const Slice &slice = step->slices()[slot];
+      auto *segment = slice.segment == 0 ? reinterpret_cast<std::byte *>(cells)
+                                         : static_cast<std::byte *>(pinned);
+      step->setPointer(slot, segment + slice.offset);
+    }
     return step;
   }
 
@@ -202,6 +215,7 @@ protected:
   ThreadRanks ranks{1};
   CudaCallees callees;
   CUdeviceptr cells = 0;
+  void *pinned = nullptr;
 };
 
 /// Each edge is there for bytes that both ends touch, or for the communicator.
@@ -227,12 +241,54 @@ TEST_F(CudaQueues, OrderWhatMustBe) {
   EXPECT_EQ(recorder.count, mixedEdges);
 }
 
+/// A value waits in the host's memory while another takes its place.
+const std::vector<Instruction> waiting = {copy("XA"),  move("Aa"),  copy("AB"),
+                                          await(0, 2), copy("YA"),  move("aC"),
+                                          copy("AD"),  await(0, 3), copy("CD")};
+constexpr size_t waitingEdges = 8;
+
+TEST_F(CudaQueues, LetValuesWaitInMemoryOfTheHost) {
+  EXPECT_EQ(run(waiting).substr(0, 4), "YXXX");
+  EXPECT_EQ(recorder.edges, (Edges{{},
+                                   {0}, // to the host
+                                   {0}, // beside it
+                                   {1, 2},
+                                   {3}, // and back
+                                   {3}, // beside it
+                                   {4, 5}}));
+  EXPECT_EQ(recorder.count, waitingEdges);
+}
+
+TEST_F(CudaQueues, MoveOneValueAfterTheOther) {
+  EXPECT_EQ(run({move("Aa"), move("Bb"), await(1, 2), copy("XA"), await(0, 2),
+                 copy("XB"), move("aC"), move("bD"), await(0, 3)})
+                .substr(0, 4),
+            "XXAB");
+  EXPECT_EQ(recorder.edges, (Edges{{}, {0}, {0}, {1, 2}, {3}, {3, 4}}));
+}
+
+TEST_F(CudaQueues, MoveBothWaysAtOnce) {
+  EXPECT_EQ(run({move("Aa"), await(0, 2), move("aC"), move("Bb"), start("DE"),
+                 await(0, 2), await(0, 3), await(0), copy("CB")})
+                .substr(0, 5),
+            "AAADD");
+  EXPECT_EQ(recorder.edges, (Edges{{}, {0}, {0}, {0}, {0, 1, 2, 3}}));
+}
+
+TEST_F(CudaQueues, MoveInOrderWhenNodesAreTimed) {
+  Orders orders;
+  EXPECT_EQ(run(waiting, &orders).substr(0, 4), "YXXX");
+  EXPECT_EQ(orders.ran, (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+/// One test for each, since a fault stays.
 class CudaQueuesWithout : public CudaQueues,
                           public testing::WithParamInterface<size_t> {};
 
 TEST_P(CudaQueuesWithout, AnEdgeRace) {
-  recorder.dropped = GetParam();
-  const std::string said = run(mixed);
+  const bool isMixed = GetParam() < mixedEdges;
+  recorder.dropped = isMixed ? GetParam() : GetParam() - mixedEdges;
+  const std::string said = run(isMixed ? mixed : waiting);
   EXPECT_NE(said.find("reports"), std::string::npos) << said;
   const std::string text = emulated<const char *()>("tenonEmulatedCudaError")();
   EXPECT_NE(text.find("race between nodes of a graph"), std::string::npos)
@@ -240,7 +296,7 @@ TEST_P(CudaQueuesWithout, AnEdgeRace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaQueuesWithout,
-                         testing::Range<size_t>(0, mixedEdges));
+                         testing::Range<size_t>(0, mixedEdges + waitingEdges));
 
 TEST_F(CudaQueues, RepeatLoopsInTheirGraph) {
   EXPECT_EQ(run({start("XE"),
@@ -290,18 +346,39 @@ TEST_F(CudaQueues, AreRefusedWhereBytesAreNotAwaited) {
   EXPECT_EQ(why({start("AZ"), loop(-1, {}), await(0)}), touched);
   EXPECT_EQ(why({start("AB"), loop(3, {await(0), copy("BC")}), await(0)}),
             touched);
+  EXPECT_EQ(why({move("Aa"), copy("XA"), await(0, 2)}),
+            damaged + "an instruction touches bytes of a copy that is not "
+                      "awaited yet");
+  EXPECT_EQ(why({move("Aa"), move("aB"), await(0, 2), await(0, 3)}),
+            damaged + "an instruction touches bytes of a copy that is not "
+                      "awaited yet");
   EXPECT_EQ(why({loop(3, {start("AB")})}),
-            damaged + "a block ends before a collective that it has started");
-  EXPECT_EQ(why({start("AB")}),
-            damaged +
-                "the program ends before a collective that it has started");
-  Instruction wrong = copy("AB");
-  wrong.queue = 1;
-  EXPECT_EQ(why({wrong}), damaged + "an instruction is for queue 1, there are "
-                                    "0, and 1 for collectives");
-  EXPECT_EQ(why({gather("AB", 2)}),
-            damaged + "an instruction is for queue 2, there are 0, and 1 for "
-                      "collectives");
+            damaged + "a block ends before a collective, a gather, that it has "
+                      "started");
+  EXPECT_EQ(why({move("Aa"), await(0, 3)}),
+            damaged + "the program ends before a copy that it has started");
+}
+
+TEST_F(CudaQueues, AreRefusedForOtherWork) {
+  auto why = [&](Instruction instruction, uint32_t queue) {
+    instruction.queue = queue;
+    EXPECT_FALSE(capture({instruction}));
+    return error.message.substr(error.message.find(": ") + 2);
+  };
+  EXPECT_EQ(why(copy("AB"), 1),
+            "an instruction is for queue 1, which is for collectives");
+  EXPECT_EQ(why(gather("AB", 0), 2),
+            "an instruction is for queue 2, which is for copies");
+  EXPECT_EQ(why(gather("AB", 0), 4),
+            "an instruction is for queue 4, there are 0, and 1 for "
+            "collectives, 2 and 3 for copies");
+  EXPECT_EQ(why(copy("aB"), 2),
+            "a copy in queue 2 is not one to memory of the host");
+  EXPECT_EQ(why(copy("AB"), 3),
+            "a copy in queue 3 is not one from memory of the host");
+  EXPECT_EQ(why(copy("ab"), 0), "a copy is within memory of the host");
+  EXPECT_EQ(why(gather("aB", 0), 0),
+            "an instruction that is no copy is given memory of the host");
 }
 
 } // namespace
