@@ -152,23 +152,29 @@ void SymbolicRun::checkCallee(size_t number, const Callee &callee) {
 
 /// Nobody touches what an instruction beside writes, or writes what it reads.
 void SymbolicRun::checkUnderWay(size_t number, const Arguments &arguments) {
-  for (const UnderWay &other : underWay)
-    for (size_t i = 0; i < arguments.size(); ++i)
-      for (size_t j = 0; j < other.arguments->size(); ++j)
-        if ((plan.operations[number].writes[i] >= 0 ||
-             plan.operations[other.number].writes[j] >= 0) &&
-            overlap(arguments[i], (*other.arguments)[j]))
-          return fail(whereIs(number) + " touches bytes that " +
-                      whereIs(other.number) +
-                      ", which is not awaited yet, works on");
+  for (const Queue &queue : queues)
+    for (const UnderWay &other : queue.underWay)
+      for (size_t i = 0; i < arguments.size(); ++i)
+        for (size_t j = 0; j < other.arguments->size(); ++j)
+          if ((plan.operations[number].writes[i] >= 0 ||
+               plan.operations[other.number].writes[j] >= 0) &&
+              overlap(arguments[i], (*other.arguments)[j]))
+            return fail(whereIs(number) + " touches bytes that " +
+                        whereIs(other.number) +
+                        ", which is not awaited yet, works on");
 }
 
-/// What was started in this block, but for the last `pending`, is done.
-void SymbolicRun::await(size_t number, size_t pending) {
+/// What was started in a queue in this block, but for the last `pending`, is
+/// done.
+void SymbolicRun::await(size_t number, uint32_t queue, size_t pending) {
+  if (queue >= queues.size())
+    return fail(whereIs(number) + " waits for queue " + std::to_string(queue) +
+                ", which there is not");
+  auto &[underWay, outer] = queues[queue];
   const int64_t moment = 2 * plan.operations[number].begin + 1;
-  while (underWay.size() > outerUnderWay + pending) {
-    const UnderWay done = underWay[outerUnderWay];
-    underWay.erase(underWay.begin() + ptrdiff_t(outerUnderWay));
+  while (underWay.size() > outer + pending) {
+    const UnderWay done = underWay[outer];
+    underWay.erase(underWay.begin() + ptrdiff_t(outer));
     const PlannedOperation &operation = plan.operations[done.number];
     for (size_t i = 0; i < done.arguments->size(); ++i) {
       if (operation.reads[i] >= 0)
@@ -184,7 +190,7 @@ void SymbolicRun::await(size_t number, size_t pending) {
 /// Reads and writes the arguments of an instruction. What one beside writes is
 /// not there before it is awaited.
 void SymbolicRun::touch(size_t number, const Arguments &arguments,
-                        bool isBeside) {
+                        uint32_t queue) {
   const PlannedOperation &operation = plan.operations[number];
   if (operation.reads.size() != arguments.size() ||
       operation.writes.size() != arguments.size())
@@ -215,10 +221,13 @@ void SymbolicRun::touch(size_t number, const Arguments &arguments,
         fail(whereIs(number) + " writes " + nameOf(value) +
              " over another of its arguments");
     constexpr int32_t nothing = -1;
-    memory.set(slice, isBeside ? nothing : value);
+    memory.set(slice, queue > 0 ? nothing : value);
   }
-  if (isBeside)
-    underWay.push_back({number, &arguments});
+  if (queue >= queues.size())
+    fail(whereIs(number) + " is in queue " + std::to_string(queue) +
+         ", which there is not");
+  else if (queue > 0)
+    queues[queue].underWay.push_back({number, &arguments});
 }
 
 /// Until what is known before the condition no longer changes: it only shrinks.
@@ -270,7 +279,9 @@ size_t SymbolicRun::runBranches(const Instruction &branches, size_t number) {
 size_t SymbolicRun::runBlock(const Block &block, size_t number) {
   int64_t time =
       number < plan.operations.size() ? plan.operations[number].begin : 0;
-  const size_t around = std::exchange(outerUnderWay, underWay.size());
+  std::array<size_t, std::tuple_size_v<decltype(queues)>> around{};
+  for (size_t i = 0; i < queues.size(); ++i)
+    around[i] = std::exchange(queues[i].outer, queues[i].underWay.size());
   for (const Instruction &instruction : block.instructions) {
     if (number >= plan.operations.size())
       fail("the program has more instructions than the plan's " +
@@ -292,20 +303,23 @@ size_t SymbolicRun::runBlock(const Block &block, size_t number) {
       number = runBranches(instruction, number);
       break;
     case InstructionKind::invoke:
-      touch(number, instruction.operands, instruction.queue > 0);
+      touch(number, instruction.operands, instruction.queue);
       checkCallee(number, index.callees[instruction.callee]);
       ++number;
       break;
     case InstructionKind::wait:
       if (instruction.queue > 0)
-        await(number, instruction.pending);
+        await(number, instruction.queue, instruction.pending);
       ++number;
     }
   }
-  if (underWay.size() > outerUnderWay)
-    fail("a block ends before " + whereIs(underWay.back().number) +
-         ", which is not awaited");
-  outerUnderWay = around;
+  for (size_t i = 0; i < queues.size(); ++i) {
+    Queue &queue = queues[i];
+    if (queue.underWay.size() > queue.outer)
+      fail("a block ends before " + whereIs(queue.underWay.back().number) +
+           ", which is not awaited");
+    queue.outer = around[i];
+  }
   return number;
 }
 

@@ -15,6 +15,7 @@
 
 #include "tenon/Format/Index.h"
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -72,9 +73,9 @@ private:
   size_t runBlock(const format::Block &block, size_t first);
   size_t runLoop(const format::Instruction &loop, size_t number);
   size_t runBranches(const format::Instruction &branches, size_t number);
-  void touch(size_t number, const Arguments &arguments, bool isBeside);
+  void touch(size_t number, const Arguments &arguments, uint32_t queue);
   void checkUnderWay(size_t number, const Arguments &arguments);
-  void await(size_t number, size_t pending);
+  void await(size_t number, uint32_t queue, size_t pending);
   void checkCallee(size_t number, const format::Callee &callee);
   void read(size_t number, const format::Slice &slice, int32_t value,
             int64_t moment);
@@ -94,16 +95,19 @@ private:
   const format::Index &index;
   const format::EntryPoint &entry;
   const format::Plan &plan;
-  /// What runs beside the instructions behind it until it is awaited, in the
-  /// order of its start. The first `outerUnderWay` are of enclosing blocks.
   struct UnderWay {
     size_t number = 0;
     const Arguments *arguments = nullptr;
   };
+  /// What runs beside the instructions behind it until it is awaited, in the
+  /// order of its start. The first `outer` are of enclosing blocks.
+  struct Queue {
+    std::vector<UnderWay> underWay;
+    size_t outer = 0;
+  };
 
   SymbolicMemory memory;
-  std::vector<UnderWay> underWay;
-  size_t outerUnderWay = 0;
+  std::array<Queue, 4> queues; // nothing is under way in the first
   std::string error;
 };
 

@@ -993,6 +993,83 @@ TEST(CheckPlan, RefusesFalseParts) {
   }
 }
 
+/// State goes to memory of the host and comes back, while a result takes it.
+Index waitingIndex() {
+  Index index;
+  index.name = "waiting";
+  index.deviceClasses = {{"any", "", {}}}; // for which a file needs no code
+  index.memorySpaces = {{"device"}, {"pinned"}};
+  index.segments = {{"state", SegmentKind::state, 0, 0, 64, 64},
+                    {"results", SegmentKind::results, 0, 0, 64, 64},
+                    {"waiting", SegmentKind::temporaries, 1, 0, 64, 64}};
+  const Slice state{0, 0, 64}, result{1, 0, 64}, waiting{2, 0, 64};
+  auto addTensor = [&](const char *name, int32_t argument, int32_t result,
+                       Slice place) {
+    index.storages.push_back({ElementType::i32, {16}, place});
+    Tensor &tensor = index.tensors.emplace_back();
+    tensor.name = name;
+    tensor.type = ElementType::i32;
+    tensor.shape = {16};
+    tensor.argument = argument;
+    tensor.result = result;
+    tensor.held.storages = {uint32_t(index.storages.size()) - 1};
+  };
+  addTensor("x", 0, 0, state);
+  addTensor("before", -1, 1, result);
+  index.callees = {{CalleeKind::copy, "copy", "", {0}}};
+  EntryPoint &step = index.entryPoints.emplace_back();
+  step.name = "step";
+  step.arguments = {0};
+  step.results = {0, 1};
+  Plan &plan = step.plan.emplace();
+  plan.texts = {"16xi32", "x"};
+  plan.buffers = {state, result, waiting};
+  for (uint32_t buffer : {0, 2, 1, 0})
+    plan.values.push_back({buffer, 64, 0, 1, false, {{1, 10}}});
+  plan.initial = {0};
+  plan.results = {3, 2};
+  plan.temporariesBound = 64;
+  auto add = [&](Instruction instruction, uint32_t queue,
+                 std::vector<int32_t> reads, std::vector<int32_t> writes) {
+    instruction.queue = queue;
+    step.program.instructions.push_back(std::move(instruction));
+    PlannedOperation &operation = plan.operations.emplace_back();
+    operation.begin = operation.end = int64_t(plan.operations.size()) - 1;
+    operation.source = 1;
+    operation.reads = std::move(reads);
+    operation.writes = std::move(writes);
+  };
+  const Instruction wait{InstructionKind::wait};
+  auto copy = [](Slice from, Slice to) {
+    return Instruction{InstructionKind::invoke, 0, 0, {from, to}};
+  };
+  add(copy(state, waiting), 2, {0, -1}, {-1, 1});
+  add(copy(state, result), 0, {0, -1}, {-1, 2});
+  add(wait, 2, {}, {});
+  add(copy(waiting, state), 3, {1, -1}, {-1, 3});
+  add(wait, 3, {}, {});
+  return index;
+}
+
+TEST(CheckPlan, FollowsEveryQueue) {
+  EXPECT_EQ(judged(waitingIndex()), "");
+  auto inQueue = [](size_t instruction, uint32_t queue) {
+    Index index = waitingIndex();
+    program(index).instructions[instruction].queue = queue;
+    return judged(index);
+  };
+  auto says = [](const std::string &text, const char *part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  says(inQueue(2, 3), "instruction 3 (x) touches bytes that instruction 0 (x), "
+                      "which is not awaited yet, works on");
+  says(inQueue(4, 2), "a block ends before instruction 3 (x), which is not "
+                      "awaited");
+  says(inQueue(0, 4), "instruction 0 (x) is in queue 4, which there is not");
+  says(inQueue(2, 7),
+       "instruction 2 (x) waits for queue 7, which there is not");
+}
+
 /// Numbers in the plan that name nothing are damage, never a crash.
 TEST(CheckPlan, NumbersNameSomething) {
   const std::function<void(Plan &)> changes[] = {
