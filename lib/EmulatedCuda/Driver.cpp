@@ -292,6 +292,9 @@ CUresult cuInit(unsigned flags) {
     return CUDA_ERROR_INVALID_VALUE;
   if (driver.initialised)
     return CUDA_SUCCESS;
+  if (!__builtin_cpu_supports("x86-64-v3"))
+    return driver.error(CUDA_ERROR_NO_DEVICE,
+                        "the emulated GPU needs a processor with AVX2 and FMA");
   driver.settings = Settings::fromEnvironment();
   const unsigned targets[] = {80, 86, 89, 90, 100, 120};
   if (std::find(std::begin(targets), std::end(targets),

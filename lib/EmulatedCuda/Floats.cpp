@@ -179,6 +179,30 @@ constexpr auto tanhOf = [](double x) { return std::tanh(x); };
 constexpr auto sinOf = [](double x) { return std::sin(x); };
 constexpr auto cosOf = [](double x) { return std::cos(x); };
 
+/// Nearly all instructions round to nearest and do not saturate; that much is
+/// decided for all lanes at once. `General` decides it lane by lane.
+template <auto Plain, auto General, std::same_as<float>... Operands>
+void nearest(Warp &warp, const Instruction &instruction, Mask active) {
+  constexpr auto keeping = [](Operands... x) { return oneNaN(Plain(x...)); };
+  constexpr auto flushing = [](Operands... x) {
+    return flushed(oneNaN(Plain(flushed(x)...)));
+  };
+  if (instruction.rounding != Rounding::Nearest || instruction.saturate)
+    return each<General, float, Operands...>(warp, instruction, active);
+  return instruction.flush
+             ? each<flushing, float, Operands...>(warp, instruction, active)
+             : each<keeping, float, Operands...>(warp, instruction, active);
+}
+constexpr auto plainSum = [](float a, float b) { return a + b; };
+constexpr auto plainDifference = [](float a, float b) { return a - b; };
+constexpr auto plainProduct = [](float a, float b) { return a * b; };
+constexpr auto plainQuotient = [](float a, float b) { return a / b; };
+constexpr auto plainInverse = [](float a) { return 1 / a; };
+constexpr auto plainRoot = [](float a) { return std::sqrt(a); };
+constexpr auto plainFma = [](float a, float b, float c) {
+  return std::fma(a, b, c);
+};
+
 #define UNARY(FUNCTION) each<FUNCTION, float, float>
 #define BINARY(FUNCTION) each<FUNCTION, float, float, float>
 #define BINARY_X2(FUNCTION)                                                    \
@@ -198,16 +222,20 @@ constexpr auto fmaDoubles = [](double a, double b, double c) {
 };
 
 const Form floatForms[] = {
-    {"add{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32", "d32 s32 s32", BINARY(add)},
-    {"sub{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32", "d32 s32 s32", BINARY(subtract)},
-    {"mul{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32", "d32 s32 s32", BINARY(multiply)},
+    {"add{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32", "d32 s32 s32",
+     nearest<plainSum, add, float, float>},
+    {"sub{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32", "d32 s32 s32",
+     nearest<plainDifference, subtract, float, float>},
+    {"mul{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32", "d32 s32 s32",
+     nearest<plainProduct, multiply, float, float>},
     {"fma{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32", "d32 s32 s32 s32",
-     each<fusedMultiplyAdd, float, float, float, float>},
+     nearest<plainFma, fusedMultiplyAdd, float, float, float>},
     {"mad{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32", "d32 s32 s32 s32",
-     each<fusedMultiplyAdd, float, float, float, float>},
-    {"div.rn{,.ftz}.f32", "d32 s32 s32", BINARY(divide)},
-    {"rcp.rn{,.ftz}.f32", "d32 s32", UNARY(reciprocal)},
-    {"sqrt.rn{,.ftz}.f32", "d32 s32", UNARY(root)},
+     nearest<plainFma, fusedMultiplyAdd, float, float, float>},
+    {"div.rn{,.ftz}.f32", "d32 s32 s32",
+     nearest<plainQuotient, divide, float, float>},
+    {"rcp.rn{,.ftz}.f32", "d32 s32", nearest<plainInverse, reciprocal, float>},
+    {"sqrt.rn{,.ftz}.f32", "d32 s32", nearest<plainRoot, root, float>},
     {"min{,.ftz}{,.NaN}.f32", "d32 s32 s32", BINARY(extreme<false>)},
     {"max{,.ftz}{,.NaN}.f32", "d32 s32 s32", BINARY(extreme<true>)},
     {"abs{,.ftz}.f32", "d32 s32", UNARY(absolute)},

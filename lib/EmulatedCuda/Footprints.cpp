@@ -10,7 +10,7 @@ void tenon::emulated::noteFootprints(DeviceMemory &memory) {
   for (Region *region : memory.regions())
     if (!region->footprint)
       region->footprint = std::make_unique<Footprint>(
-          (region->bytes + 4 * pageWords - 1) / (4 * pageWords));
+          (region->bytes + pageBytes - 1) / pageBytes);
 }
 
 Footprints tenon::emulated::takeFootprints(DeviceMemory &memory) {
@@ -38,8 +38,10 @@ void tenon::emulated::join(Footprints &into, const Footprints &from) {
         continue;
       if (!(*mine)[i])
         (*mine)[i] = std::make_unique<std::array<uint8_t, pageWords>>();
+      uint8_t *to = (*mine)[i]->data();
+      const uint8_t *words = (*pages)[i]->data();
       for (uint32_t word = 0; word < pageWords; ++word)
-        (*(*mine)[i])[word] |= (*(*pages)[i])[word];
+        to[word] |= words[word];
     }
   }
 }

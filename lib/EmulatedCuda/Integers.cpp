@@ -142,6 +142,12 @@ void move(Warp &warp, const Instruction &instruction, Mask active) {
   const Operand &to = instruction.operands[0], &from = instruction.operands[1];
   const unsigned bits = instruction.elementBits;
   const Operand *elements = instruction.elements.data();
+  if (active == allLanes && to.kind == Operand::Register &&
+      from.kind != Operand::Vector && to.bits == from.bits) {
+    memcpy(warp.lanesOf<uint8_t>(to), warp.lanesOf<uint8_t>(from),
+           laneCount * to.bits / 8);
+    return;
+  }
   forLanes(active, [&](unsigned lane) {
     uint64_t value = 0;
     if (from.kind == Operand::Vector)
@@ -170,14 +176,6 @@ void select(Warp &warp, const Instruction &instruction, Mask active) {
   });
 }
 
-template <uint64_t base>
-void toGeneric(Warp &warp, const Instruction &instruction, Mask active) {
-  forLanes(active, [&](unsigned lane) {
-    writeLane(warp, instruction.operands[0], lane,
-              readLane(warp, instruction.operands[1], lane) + base);
-  });
-}
-
 using u16 = uint16_t;
 using u32 = uint32_t;
 using u64 = uint64_t;
@@ -185,6 +183,8 @@ using s16 = int16_t;
 using s32 = int32_t;
 using s64 = int64_t;
 
+#define MOVED_BY(DISTANCE)                                                     \
+  each<[](uint64_t address) { return address + (DISTANCE); }, u64, u64>
 #define EACH_WIDTH(NAME, FUNCTION)                                             \
   {NAME "{.s16,.u16}", "d16 s16 s16", each<FUNCTION, u16, u16, u16>},          \
       {NAME "{.s32,.u32}", "d32 s32 s32", each<FUNCTION, u32, u32, u32>}, {    \
@@ -391,11 +391,11 @@ const Form moveForms[] = {
      true},
     {"selp{.b64,.u64,.s64,.f64}", "d64 s64 s64 s1", select<u64>, straight,
      true},
-    {"cvta{,.to}{.global,.const}.u64", "d64 s64", toGeneric<0>},
-    {"cvta{.shared,.shared::cta}.u64", "d64 s64", toGeneric<sharedWindow>},
-    {"cvta.to{.shared,.shared::cta}.u64", "d64 s64", toGeneric<-sharedWindow>},
-    {"cvta.local.u64", "d64 s64", toGeneric<localWindow>},
-    {"cvta.to.local.u64", "d64 s64", toGeneric<-localWindow>},
+    {"cvta{,.to}{.global,.const}.u64", "d64 s64", MOVED_BY(0)},
+    {"cvta{.shared,.shared::cta}.u64", "d64 s64", MOVED_BY(sharedWindow)},
+    {"cvta.to{.shared,.shared::cta}.u64", "d64 s64", MOVED_BY(-sharedWindow)},
+    {"cvta.local.u64", "d64 s64", MOVED_BY(localWindow)},
+    {"cvta.to.local.u64", "d64 s64", MOVED_BY(-localWindow)},
 };
 
 } // namespace

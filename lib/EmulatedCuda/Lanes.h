@@ -32,12 +32,19 @@ void each(Warp &warp, const Instruction &instruction, Mask active) {
     D *to = warp.lanesOf<D>(instruction.operands[0]);
     std::tuple<const S *...> from{
         warp.lanesOf<S>(instruction.operands[I + 1])...};
-    forLanes(active, [&](unsigned lane) {
+    auto ofLane = [&](unsigned lane) -> D {
       if constexpr (std::is_invocable_v<decltype(F), const Instruction &, S...>)
-        to[lane] = F(instruction, std::get<I>(from)[lane]...);
+        return F(instruction, std::get<I>(from)[lane]...);
       else
-        to[lane] = F(std::get<I>(from)[lane]...);
-    });
+        return F(std::get<I>(from)[lane]...);
+    };
+    if (active != allLanes)
+      return forLanes(active, [&](unsigned lane) { to[lane] = ofLane(lane); });
+    // Kept apart from the operands, so that lanes can be vectorised.
+    D results[laneCount];
+    for (unsigned lane = 0; lane < laneCount; ++lane)
+      results[lane] = ofLane(lane);
+    std::copy(results, results + laneCount, to);
   }(std::index_sequence_for<S...>{});
 }
 

@@ -349,6 +349,7 @@ void releaseBarrier(Block &block, const std::vector<Warp *> &waiting) {
     warp->knownByAll = warp->clock;
     warp->known.clear();
     warp->acquired.fill(acquired);
+    warp->hasAcquired = acquired != nullptr;
     if (++warp->clock == clockLimit)
       warp->fail(CUDA_ERROR_NOT_SUPPORTED,
                  "more barriers than the emulation can count");

@@ -63,6 +63,25 @@ struct PendingCopy {
   uint8_t data[16];
 };
 
+/// Where the lanes of an access begin, each of which touches as many bytes.
+struct LaneAddresses {
+  /// Those of lanes that are not active are of no account.
+  uint64_t at[laneCount];
+  Mask active;
+  uint32_t bytes;
+  uint64_t lowest, highest;
+  /// All begin at multiples of their bytes.
+  bool isAligned;
+  /// All 32 lanes, each of which begins where the one before it ends.
+  bool isRow;
+  /// No two lanes touch the same byte; false where that is not known.
+  bool areApart;
+
+  /// Finds all that is said of `at`, `active` and `bytes`.
+  void summarize();
+  uint64_t span() const { return highest - lowest + bytes; }
+};
+
 struct StackEntry {
   uint32_t next, meet;
   Mask lanes;
@@ -95,9 +114,11 @@ struct Warp {
       known; // [lane][other], empty until a barrier of some lanes only
   std::vector<uint32_t> knownWarps;
   std::array<KnowledgePointer, laneCount> acquired, published, found;
+  /// Whether `acquired` says anything.
+  bool hasAcquired = false;
 
   std::array<std::vector<PendingCopy>, laneCount> open;
-  std::array<std::deque<std::vector<PendingCopy>>, laneCount> groups;
+  std::array<std::vector<std::vector<PendingCopy>>, laneCount> groups;
 
   std::unique_ptr<Region> local;
 
@@ -138,28 +159,32 @@ struct Warp {
   /// Checks and records an access of one lane and returns the bytes' place.
   uint8_t *access(unsigned lane, Space space, uint64_t address, uint32_t bytes,
                   AccessKind kind);
-  /// The same for lanes that read whole words of one place, next to each other
-  /// or all alike, as most reads are: the place of the lowest address. Null,
-  /// with nothing recorded, where lanes have to be asked one by one.
-  const uint8_t *readTogether(Space space, const uint64_t *addresses,
-                              Mask active, uint32_t bytes, uint64_t &lowest);
+  /// The same for all lanes of a plain access at once: the place of the lowest
+  /// address. Null, with nothing recorded, where lanes have to be asked one by
+  /// one: a fault is found there.
+  uint8_t *accessTogether(Space space, LaneAddresses &lanes, AccessKind kind);
   /// Region and offset of an address; resolves generic addresses.
   Region &resolve(unsigned lane, Space &space, uint64_t address, uint32_t bytes,
                   uint64_t &offset);
   uint64_t addressOf(const Operand &operand, unsigned lane);
+  LaneAddresses addressesOf(const Operand &operand, Mask active,
+                            uint32_t bytes);
   void arrive(unsigned lane, const PendingCopy &copy);
-  void countGlobal(const uint64_t *addresses, Mask active, uint32_t bytes);
-  void countShared(const uint64_t *addresses, Mask active, uint32_t bytes);
+  void countGlobal(const LaneAddresses &lanes);
+  void countShared(const LaneAddresses &lanes);
 
 private:
+  /// Nothing but barriers of blocks and of whole warps says what it knows.
+  bool knowsBarriersAlone() const { return known.empty() && !hasAcquired; }
   bool isBehindBarrier(Slot slot, Slot mine) const;
-  bool recordPlainly(Cell &cell, AccessKind kind, Slot mine) const;
+  bool recordPlainly(Cell &cell, AccessKind kind, Slot mine, Slot other) const;
   Slot slotOf(const Region &region, AccessKind kind, unsigned lane) const;
-  void record(Region &region, uint64_t word, uint8_t bits, AccessKind kind,
-              Slot mine, unsigned lane);
-  void recordCell(Cell &cell, AccessKind kind, Slot mine, unsigned lane,
-                  const Region &region, uint64_t offset);
-  void insert(Slot (&slots)[2], Slot mine, unsigned lane);
+  void record(Region &region, uint64_t offset, uint32_t bytes, AccessKind kind,
+              Slot mine, Slot other);
+  void recordTogether(Region &region, const LaneAddresses &lanes,
+                      AccessKind kind);
+  void recordCell(Cell &cell, AccessKind kind, Slot mine, const Region &region,
+                  uint64_t offset);
   void end(Mask lanes);
 };
 

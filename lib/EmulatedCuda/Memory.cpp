@@ -32,7 +32,19 @@ Region::Region(Kind kind, uint64_t begin, uint64_t bytes, uint8_t *data,
       state((bytes + 3) / 4, written ? writtenWord : 0),
       shadow(kind == Local || kind == Constant
                  ? 0
-                 : (bytes + 4 * pageWords - 1) / (4 * pageWords)) {}
+                 : (bytes + pageBytes - 1) / pageBytes) {}
+
+void ShadowPage::split(uint32_t piece, uint8_t grain) {
+  auto &finer = cells[grain];
+  if (!finer)
+    finer = std::make_unique<Cell[]>(pageBytes >> shifts[grain]);
+  const uint8_t shift = shifts[grains[piece]];
+  const Cell *before = cells[grains[piece]].get();
+  for (uint32_t offset = piece * pieceBytes; offset < (piece + 1) * pieceBytes;
+       offset += 1u << shifts[grain])
+    finer[offset >> shifts[grain]] = before[offset >> shift];
+  grains[piece] = grain;
+}
 
 bool Region::areBytesWritten(uint64_t offset, uint64_t count) const {
   bool all = true;
@@ -42,7 +54,7 @@ bool Region::areBytesWritten(uint64_t offset, uint64_t count) const {
   return all;
 }
 
-bool Region::isInFlight(uint64_t offset, uint64_t count) const {
+bool Region::areBytesInFlight(uint64_t offset, uint64_t count) const {
   bool any = false;
   forWords(offset, count, [&](uint64_t word, uint8_t bits) {
     any |= (state[word] >> 4 & bits) != 0;
@@ -51,6 +63,11 @@ bool Region::isInFlight(uint64_t offset, uint64_t count) const {
 }
 
 void Region::setWritten(uint64_t offset, uint64_t count, bool written) {
+  if (written && (offset | count) % 4 == 0) {
+    for (uint64_t word = offset / 4; word < (offset + count) / 4; ++word)
+      state[word] |= writtenWord;
+    return;
+  }
   forWords(offset, count, [&](uint64_t word, uint8_t bits) {
     state[word] = written ? state[word] | bits : state[word] & ~bits;
   });
@@ -65,6 +82,15 @@ void Region::setInFlight(uint64_t offset, uint64_t count, bool inFlight) {
 
 void Region::markFootprint(uint64_t offset, uint64_t count, bool read,
                            bool write) {
+  // Whole words of one page are what nearly all accesses are.
+  if ((offset | count) % 4 == 0 && offset % pageBytes + count <= pageBytes)
+    if (auto &page = (*footprint)[offset / pageBytes]) {
+      const uint8_t bits = (read ? 0x0F : 0) | (write ? 0xF0 : 0);
+      uint8_t *words = page->data() + offset % pageBytes / 4;
+      for (uint64_t i = 0; i < count / 4; ++i)
+        words[i] |= bits;
+      return;
+    }
   forWords(offset, count, [&](uint64_t word, uint8_t bits) {
     auto &page = (*footprint)[word / pageWords];
     if (!page)
@@ -75,6 +101,13 @@ void Region::markFootprint(uint64_t offset, uint64_t count, bool read,
 
 void Region::copyWritten(uint64_t offset, const Region &from,
                          uint64_t fromOffset, uint64_t count) {
+  for (; (offset | fromOffset) % 4 == 0 && count >= 4;
+       offset += 4, fromOffset += 4, count -= 4) {
+    const uint8_t theirs = from.state[fromOffset / 4];
+    uint8_t &mine = state[offset / 4];
+    // Bytes in flight have no value yet.
+    mine = (mine & ~writtenWord) | (theirs & ~(theirs >> 4) & writtenWord);
+  }
   for (uint64_t i = 0; i < count; ++i)
     setWritten(offset + i, 1, from.isWritten(fromOffset + i, 1));
 }

@@ -5,10 +5,9 @@
 //
 //   - per byte whether it was ever written, and whether cp.async is about to
 //   write it;
-//   - per 32-bit word (per byte where bytes of a word go different ways) who
-//   wrote and
-//     who read it last: two slots each, which name block, thread and the
-//     thread's clock;
+//   - per piece of 16 bytes (per word, half or byte where these go different
+//     ways) who wrote and who read it last: two slots each, which name block,
+//     thread and the thread's clock;
 //   - for nodes of a graph, which bytes this node read and wrote.
 //
 // An access conflicts with a recorded one if one of them writes, not both are
@@ -50,13 +49,37 @@ struct Cell {
   Slot writes[2], reads[2];
 };
 
-constexpr uint32_t pageWords = 1024;
-struct ShadowPage {
-  Cell words[pageWords] = {};
-  /// Cells of single bytes, once accesses to parts of words were seen in this
-  /// page.
-  std::unique_ptr<Cell[]> bytes;
-  bool split[pageWords] = {};
+constexpr uint32_t pageBytes = 4096, pageWords = pageBytes / 4, pieceBytes = 16;
+
+/// The cells of a page. A piece of 16 bytes has one cell until it is accessed
+/// in smaller parts; then it has cells of their size, for good.
+class ShadowPage {
+public:
+  /// Calls `visit(cell, offset)` for the cells of `count` bytes, a power of two
+  /// up to 16, which begin at a multiple of that.
+  template <typename Visit>
+  void forCells(uint32_t offset, uint32_t count, Visit visit) {
+    const uint32_t piece = offset / pieceBytes;
+    if (grains[piece] < grainOf(count))
+      split(piece, grainOf(count));
+    const uint8_t shift = shifts[grains[piece]];
+    Cell *first = cells[grains[piece]].get();
+    for (uint32_t i = offset >> shift, end = (offset + count - 1) >> shift;
+         i <= end; ++i)
+      visit(first[i], i << shift);
+  }
+
+private:
+  /// Cells of 16, 4, 2 or 1 bytes.
+  static constexpr uint8_t shifts[] = {4, 2, 1, 0};
+  static uint8_t grainOf(uint32_t count) {
+    return count >= 16 ? 0 : count >= 4 ? 1 : count == 2 ? 2 : 3;
+  }
+  void split(uint32_t piece, uint8_t grain);
+
+  std::unique_ptr<Cell[]> cells[4] = {
+      std::make_unique<Cell[]>(pageBytes / pieceBytes)};
+  uint8_t grains[pageBytes / pieceBytes] = {};
 };
 
 /// Per word: bits 0 to 3 for bytes read, bits 4 to 7 for bytes written.
@@ -92,8 +115,9 @@ struct Region {
     return address >= begin && address - begin <= bytes &&
            count <= bytes - (address - begin);
   }
-  ShadowPage &page(uint64_t word) {
-    auto &page = shadow[word / pageWords];
+  /// The shadow of the byte at an offset.
+  ShadowPage &page(uint64_t offset) {
+    auto &page = shadow[offset / pageBytes];
     if (!page)
       page = std::make_unique<ShadowPage>();
     return *page;
@@ -109,7 +133,14 @@ struct Region {
         return false;
     return true;
   }
-  bool isInFlight(uint64_t offset, uint64_t count) const;
+  bool isInFlight(uint64_t offset, uint64_t count) const {
+    if ((offset | count) % 4)
+      return areBytesInFlight(offset, count);
+    uint8_t any = 0;
+    for (uint64_t word = offset / 4; word < (offset + count) / 4; ++word)
+      any |= state[word];
+    return any > writtenWord;
+  }
   void setWritten(uint64_t offset, uint64_t count, bool written);
   void setInFlight(uint64_t offset, uint64_t count, bool inFlight);
   void markFootprint(uint64_t offset, uint64_t count, bool read, bool write);
@@ -120,6 +151,7 @@ struct Region {
 
 private:
   bool areBytesWritten(uint64_t offset, uint64_t count) const;
+  bool areBytesInFlight(uint64_t offset, uint64_t count) const;
 };
 
 /// The device's memory and what of the host's it sees. Addresses are never used

@@ -27,13 +27,12 @@ Space spaceOf(Space space, uint64_t address) {
                                                           : Space::Global;
 }
 
-void countAccess(Warp &warp, Space space, const uint64_t *addresses,
-                 Mask active, uint32_t bytes) {
-  space = spaceOf(space, addresses[std::countr_zero(active)]);
+void countAccess(Warp &warp, Space space, const LaneAddresses &lanes) {
+  space = spaceOf(space, lanes.at[std::countr_zero(lanes.active)]);
   if (space == Space::Global || space == Space::Constant)
-    warp.countGlobal(addresses, active, bytes);
+    warp.countGlobal(lanes);
   else if (space == Space::Shared)
-    warp.countShared(addresses, active, bytes);
+    warp.countShared(lanes);
 }
 
 template <typename T>
@@ -60,27 +59,25 @@ const Operand *elementsOf(Warp &warp, const Instruction &instruction,
   return isList ? &instruction.elements[operand.first] : &operand;
 }
 
-/// Loads of words into registers of words by all lanes at once; false, with
-/// nothing done, where lanes have to be asked one by one.
-bool loadWords(Warp &warp, const Instruction &instruction,
-               const Operand *elements, const uint64_t *addresses,
-               Mask active) {
-  const unsigned count = instruction.vectorSize;
-  for (unsigned i = 0; i < count; ++i)
-    if (elements[i].kind != Operand::Register || elements[i].bits != 32)
+/// Whether all are registers of as many bits as an element has in memory.
+bool areAsWide(const Instruction &instruction, const Operand *elements) {
+  for (unsigned i = 0; i < instruction.vectorSize; ++i)
+    if (elements[i].kind != Operand::Register ||
+        elements[i].bits != instruction.elementBits)
       return false;
-  uint64_t lowest = 0;
-  const uint8_t *data = warp.readTogether(instruction.space, addresses, active,
-                                          4 * count, lowest);
-  if (!data)
-    return false;
-  for (unsigned i = 0; i < count; ++i) {
-    auto *to = warp.lanesOf<uint32_t>(elements[i]);
-    forLanes(active, [&](unsigned lane) {
-      memcpy(&to[lane], data + (addresses[lane] - lowest) + 4 * i, 4);
-    });
-  }
   return true;
+}
+
+/// Calls `move(lane, element's lanes, element's offset)` for all that an access
+/// moves between registers of T and memory.
+template <typename T, typename Move>
+void forElements(Warp &warp, const Instruction &instruction,
+                 const Operand *elements, Mask active, Move move) {
+  for (unsigned i = 0; i < instruction.vectorSize; ++i) {
+    T *lanes = warp.lanesOf<T>(elements[i]);
+    forLanes(active,
+             [&](unsigned lane) { move(lane, lanes + lane, i * sizeof(T)); });
+  }
 }
 
 enum class Strength { Weak, Strong, AcquireOrRelease };
@@ -91,41 +88,55 @@ void load(Warp &warp, const Instruction &instruction, Mask active) {
   const unsigned bytes = instruction.elementBits / 8,
                  count = instruction.vectorSize;
   const Operand *elements = elementsOf(warp, instruction, to);
-  uint64_t addresses[laneCount];
-  forLanes(active, [&](unsigned lane) {
-    addresses[lane] = warp.addressOf(from, lane);
-  });
-  if (instruction.space == Space::Parameter) {
-    const std::vector<uint8_t> &parameters = warp.block->grid->parameters;
-    forLanes(active, [&](unsigned lane) {
-      if (addresses[lane] + bytes * count > parameters.size())
-        warp.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
-                  "out of bounds: behind the kernel's parameters", lane);
-      for (unsigned i = 0; i < count; ++i) {
-        uint64_t value =
-            readElement(&parameters[addresses[lane] + i * bytes], bytes);
-        if (isSigned)
-          value = int64_t(value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
-        writeLane(warp, elements[i], lane, value);
-      }
-    });
-    return;
-  }
-  countAccess(warp, instruction.space, addresses, active, bytes * count);
-  if constexpr (strength == Strength::Weak && !isSigned)
-    if (bytes == 4 && loadWords(warp, instruction, elements, addresses, active))
-      return;
-  constexpr AccessKind kind =
-      strength == Strength::Weak ? AccessKind::Read : AccessKind::StrongRead;
-  forLanes(active, [&](unsigned lane) {
-    const uint8_t *data = warp.access(lane, instruction.space, addresses[lane],
-                                      bytes * count, kind);
+  LaneAddresses lanes = warp.addressesOf(from, active, bytes * count);
+  auto loadLane = [&](unsigned lane, const uint8_t *data) {
     for (unsigned i = 0; i < count; ++i) {
       uint64_t value = readElement(data + i * bytes, bytes);
       if (isSigned)
         value = int64_t(value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
       writeLane(warp, elements[i], lane, value);
     }
+  };
+  if (instruction.space == Space::Parameter) {
+    const std::vector<uint8_t> &parameters = warp.block->grid->parameters;
+    if (lanes.highest + bytes * count > parameters.size())
+      warp.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
+                "out of bounds: behind the kernel's parameters",
+                std::countr_zero(active));
+    forLanes(active, [&](unsigned lane) {
+      loadLane(lane, &parameters[lanes.at[lane]]);
+    });
+    return;
+  }
+  countAccess(warp, instruction.space, lanes);
+  if constexpr (strength == Strength::Weak)
+    if (const uint8_t *data =
+            warp.accessTogether(instruction.space, lanes, AccessKind::Read)) {
+      auto loadAs = [&]<typename T>(T) {
+        forElements<T>(warp, instruction, elements, active,
+                       [&](unsigned lane, T *to, unsigned offset) {
+                         memcpy(to,
+                                data + (lanes.at[lane] - lanes.lowest) + offset,
+                                sizeof(T));
+                       });
+      };
+      if (areAsWide(instruction, elements) && bytes == 4)
+        loadAs(uint32_t());
+      else if (areAsWide(instruction, elements) && bytes == 2)
+        loadAs(uint16_t());
+      else if (areAsWide(instruction, elements) && bytes == 8)
+        loadAs(uint64_t());
+      else
+        forLanes(active, [&](unsigned lane) {
+          loadLane(lane, data + (lanes.at[lane] - lanes.lowest));
+        });
+      return;
+    }
+  constexpr AccessKind kind =
+      strength == Strength::Weak ? AccessKind::Read : AccessKind::StrongRead;
+  forLanes(active, [&](unsigned lane) {
+    loadLane(lane, warp.access(lane, instruction.space, lanes.at[lane],
+                               bytes * count, kind));
     if (strength == Strength::AcquireOrRelease)
       warp.fence(lane, true, false);
   });
@@ -137,21 +148,43 @@ void store(Warp &warp, const Instruction &instruction, Mask active) {
   const unsigned bytes = instruction.elementBits / 8,
                  count = instruction.vectorSize;
   const Operand *elements = elementsOf(warp, instruction, from);
-  uint64_t addresses[laneCount];
-  forLanes(active,
-           [&](unsigned lane) { addresses[lane] = warp.addressOf(to, lane); });
-  countAccess(warp, instruction.space, addresses, active, bytes * count);
+  LaneAddresses lanes = warp.addressesOf(to, active, bytes * count);
+  countAccess(warp, instruction.space, lanes);
+  auto storeLane = [&](unsigned lane, uint8_t *data) {
+    for (unsigned i = 0; i < count; ++i) {
+      uint64_t value = readLane(warp, elements[i], lane);
+      memcpy(data + i * bytes, &value, bytes);
+    }
+  };
+  if constexpr (strength == Strength::Weak)
+    if (uint8_t *data =
+            warp.accessTogether(instruction.space, lanes, AccessKind::Write)) {
+      auto storeAs = [&]<typename T>(T) {
+        forElements<T>(warp, instruction, elements, active,
+                       [&](unsigned lane, const T *from, unsigned offset) {
+                         memcpy(data + (lanes.at[lane] - lanes.lowest) + offset,
+                                from, sizeof(T));
+                       });
+      };
+      if (areAsWide(instruction, elements) && bytes == 4)
+        storeAs(uint32_t());
+      else if (areAsWide(instruction, elements) && bytes == 2)
+        storeAs(uint16_t());
+      else if (areAsWide(instruction, elements) && bytes == 8)
+        storeAs(uint64_t());
+      else
+        forLanes(active, [&](unsigned lane) {
+          storeLane(lane, data + (lanes.at[lane] - lanes.lowest));
+        });
+      return;
+    }
   constexpr AccessKind kind =
       strength == Strength::Weak ? AccessKind::Write : AccessKind::StrongWrite;
   forLanes(active, [&](unsigned lane) {
     if (strength == Strength::AcquireOrRelease)
       warp.fence(lane, false, true);
-    uint8_t *data = warp.access(lane, instruction.space, addresses[lane],
-                                bytes * count, kind);
-    for (unsigned i = 0; i < count; ++i) {
-      uint64_t value = readLane(warp, elements[i], lane);
-      memcpy(data + i * bytes, &value, bytes);
-    }
+    storeLane(lane, warp.access(lane, instruction.space, lanes.at[lane],
+                                bytes * count, kind));
   });
 }
 
@@ -166,14 +199,12 @@ void atomic(Warp &warp, const Instruction &instruction, Mask active) {
   const bool releases =
       instruction.opcode.find("rel.") != std::string::npos ||
       instruction.opcode.find(".release") != std::string::npos;
-  uint64_t addresses[laneCount];
-  forLanes(active,
-           [&](unsigned lane) { addresses[lane] = warp.addressOf(at, lane); });
-  countAccess(warp, instruction.space, addresses, active, sizeof(T));
+  const LaneAddresses lanes = warp.addressesOf(at, active, sizeof(T));
+  countAccess(warp, instruction.space, lanes);
   forLanes(active, [&](unsigned lane) {
     if (releases)
       warp.fence(lane, false, true);
-    uint8_t *data = warp.access(lane, instruction.space, addresses[lane],
+    uint8_t *data = warp.access(lane, instruction.space, lanes.at[lane],
                                 sizeof(T), AccessKind::Atomic);
     T old;
     memcpy(&old, data, sizeof(T));
@@ -200,50 +231,63 @@ void fence(Warp &warp, const Instruction &, Mask active) {
 void copyAsynchronously(Warp &warp, const Instruction &instruction,
                         Mask active) {
   const auto &operands = instruction.operands;
-  uint64_t to[laneCount], from[laneCount];
   const uint32_t bytes = readLane(warp, operands[2], std::countr_zero(active));
   const bool onlySixteen = instruction.opcode.starts_with("cp.async.cg");
   if (onlySixteen ? bytes != 16 : bytes != 4 && bytes != 8 && bytes != 16)
     warp.fail(CUDA_ERROR_INVALID_PTX, "copies " + std::to_string(bytes) +
                                           " bytes, expected " +
                                           (onlySixteen ? "16" : "4, 8 or 16"));
+  const LaneAddresses to = warp.addressesOf(operands[0], active, bytes);
+  LaneAddresses from = warp.addressesOf(operands[1], active, bytes);
+  warp.countGlobal(from);
+  warp.countShared(to);
+  // Lanes that read all, or nothing.
+  from.active = 0;
+  uint32_t reads[laneCount];
   forLanes(active, [&](unsigned lane) {
-    to[lane] = warp.addressOf(operands[0], lane);
-    from[lane] = warp.addressOf(operands[1], lane);
-  });
-  warp.countGlobal(from, active, bytes);
-  warp.countShared(to, active, bytes);
-  forLanes(active, [&](unsigned lane) {
-    PendingCopy copy{to[lane], bytes, {}};
-    uint32_t read =
+    reads[lane] =
         operands.size() > 3 ? readLane(warp, operands[3], lane) : bytes;
+    from.active |= Mask(reads[lane] == bytes) << lane;
+  });
+  const uint8_t *data = nullptr;
+  if (from.active) {
+    from.summarize();
+    data = warp.accessTogether(Space::Global, from, AccessKind::Read);
+  }
+  forLanes(active, [&](unsigned lane) {
+    PendingCopy copy{to.at[lane], bytes, {}};
+    const uint32_t read = reads[lane];
     if (read > bytes)
       warp.fail(CUDA_ERROR_LAUNCH_FAILED,
                 "reads " + std::to_string(read) + " bytes of " +
                     std::to_string(bytes),
                 lane);
-    if (from[lane] % bytes)
+    const uint64_t source = warp.addressOf(operands[1], lane);
+    if (source % bytes)
       warp.fail(CUDA_ERROR_MISALIGNED_ADDRESS,
                 "misaligned: the source leaves " +
-                    std::to_string(from[lane] % bytes) + " by " +
+                    std::to_string(source % bytes) + " by " +
                     std::to_string(bytes) + " bytes",
                 lane);
-    for (uint32_t i = 0; i < read;) {
-      // The largest piece that is aligned; all of it where nothing is left out.
-      uint32_t piece = read == bytes ? bytes : 1;
-      memcpy(copy.data + i,
-             warp.access(lane, Space::Global, from[lane] + i, piece,
-                         AccessKind::Read),
-             piece);
-      i += piece;
-    }
+    if (data && read == bytes)
+      memcpy(copy.data, data + (source - from.lowest), bytes);
+    else
+      for (uint32_t i = 0; i < read;) {
+        // All at once where nothing is left out.
+        const uint32_t piece = read == bytes ? bytes : 1;
+        memcpy(copy.data + i,
+               warp.access(lane, Space::Global, source + i, piece,
+                           AccessKind::Read),
+               piece);
+        i += piece;
+      }
     Space space = Space::Shared;
     uint64_t offset = 0;
-    Region &shared = warp.resolve(lane, space, to[lane], bytes, offset);
+    Region &shared = warp.resolve(lane, space, to.at[lane], bytes, offset);
     if (warp.block->grid->settings->copiesArriveEarly)
       return warp.arrive(lane, copy);
     // Recorded as written now as well, against accesses before the copy.
-    warp.access(lane, Space::Shared, to[lane], bytes, AccessKind::Write);
+    warp.access(lane, Space::Shared, to.at[lane], bytes, AccessKind::Write);
     shared.setInFlight(offset, bytes, true);
     warp.open[lane].push_back(copy);
   });
@@ -262,11 +306,11 @@ void waitGroup(Warp &warp, const Instruction &instruction, Mask active) {
     size_t left =
         everything ? 0 : readLane(warp, instruction.operands[0], lane);
     auto &groups = warp.groups[lane];
-    while (groups.size() > left) {
-      for (const PendingCopy &copy : groups.front())
+    const size_t over = groups.size() - std::min(left, groups.size());
+    for (size_t i = 0; i < over; ++i)
+      for (const PendingCopy &copy : groups[i])
         warp.arrive(lane, copy);
-      groups.pop_front();
-    }
+    groups.erase(groups.begin(), groups.begin() + over);
     if (everything) {
       for (const PendingCopy &copy : warp.open[lane])
         warp.arrive(lane, copy);

@@ -2,6 +2,7 @@
 
 #include "Lanes.h"
 #include <algorithm>
+#include <bit>
 
 using namespace tenon::emulated;
 
@@ -93,8 +94,10 @@ KnowledgePointer Warp::picture(unsigned lane) const {
 }
 
 void Warp::fence(unsigned lane, bool acquire, bool release) {
-  if (acquire)
+  if (acquire) {
     acquired[lane] = join(acquired[lane], found[lane]);
+    hasAcquired |= acquired[lane] != nullptr;
+  }
   if (release) {
     published[lane] = picture(lane);
     // What the lane does behind the fence must not count as done before it.
@@ -104,10 +107,11 @@ void Warp::fence(unsigned lane, bool acquire, bool release) {
   }
 }
 
-void Warp::insert(Slot (&slots)[2], Slot mine, unsigned lane) {
-  auto isOld = [&](Slot slot) {
-    return generationOf(slot) != generationOf(mine) || isOrdered(slot, lane);
-  };
+/// Keeps an access among the two that stand for all of its kind; `isPast` says
+/// of a recorded one whether it is ordered before, or out of date.
+template <typename IsPast>
+[[gnu::always_inline]] static inline void insert(Slot (&slots)[2], Slot mine,
+                                                 IsPast isPast) {
   for (Slot &slot : slots)
     if (sameThread(slot, mine) && generationOf(slot) == generationOf(mine)) {
       // A plain access conflicts with more than a strong one.
@@ -115,9 +119,9 @@ void Warp::insert(Slot (&slots)[2], Slot mine, unsigned lane) {
         slot = mine;
       return;
     }
-  if (isOld(slots[0])) {
+  if (isPast(slots[0])) {
     slots[0] = mine;
-  } else if (isOld(slots[1])) {
+  } else if (isPast(slots[1])) {
     slots[1] = mine;
   } else if (blockOf(slots[0]) == blockOf(slots[1])) {
     bool otherBlock = blockOf(mine) != blockOf(slots[0]);
@@ -129,15 +133,15 @@ void Warp::insert(Slot (&slots)[2], Slot mine, unsigned lane) {
   }
 }
 
-void Warp::recordCell(Cell &cell, AccessKind kind, Slot mine, unsigned lane,
+void Warp::recordCell(Cell &cell, AccessKind kind, Slot mine,
                       const Region &region, uint64_t offset) {
-  auto conflicts = [&](Slot slot) {
-    return generationOf(slot) == generationOf(mine) &&
-           !(slot & mine & strongSlot) && !isOrdered(slot, lane);
+  const unsigned lane = threadOf(mine) % laneCount;
+  auto isPast = [&](Slot slot) {
+    return generationOf(slot) != generationOf(mine) || isOrdered(slot, lane);
   };
   auto check = [&](const Slot(&slots)[2], const char *did) {
     for (Slot slot : slots)
-      if (conflicts(slot)) {
+      if (!(slot & mine & strongSlot) && !isPast(slot)) {
         const char *where =
             region.kind == Region::Shared ? "shared memory" : "global memory";
         fail(CUDA_ERROR_LAUNCH_FAILED,
@@ -153,13 +157,12 @@ void Warp::recordCell(Cell &cell, AccessKind kind, Slot mine, unsigned lane,
   check(cell.writes, "wrote");
   if (isWrite(kind)) {
     check(cell.reads, "read");
-    if (mine & strongSlot) {
-      insert(cell.writes, mine, lane);
-    } else {
+    if (mine & strongSlot)
+      insert(cell.writes, mine, isPast);
+    else
       cell = {{mine, 0}, {0, 0}};
-    }
   } else {
-    insert(cell.reads, mine, lane);
+    insert(cell.reads, mine, isPast);
   }
 }
 
@@ -182,264 +185,84 @@ inline bool Warp::isBehindBarrier(Slot slot, Slot mine) const {
 }
 
 /// As recordCell(), for the cells that take few questions: true if that was
-/// done.
-inline bool Warp::recordPlainly(Cell &cell, AccessKind kind, Slot mine) const {
-  if (isStrong(kind) || cell.writes[1] ||
-      !isBehindBarrier(cell.writes[0], mine))
+/// done. `other` is another lane that reads the same, or `mine` again.
+[[gnu::always_inline]] inline bool
+Warp::recordPlainly(Cell &cell, AccessKind kind, Slot mine, Slot other) const {
+  if (isStrong(kind) || cell.writes[1])
     return false;
-  const Slot first = cell.reads[0], second = cell.reads[1];
   if (isWrite(kind)) {
-    if (!isBehindBarrier(first, mine) || !isBehindBarrier(second, mine))
+    // What a thread does again is what many accesses are.
+    if (cell.writes[0] == mine && !cell.reads[0])
+      return true;
+    if (!isBehindBarrier(cell.writes[0], mine) ||
+        !isBehindBarrier(cell.reads[0], mine) ||
+        !isBehindBarrier(cell.reads[1], mine))
       return false;
     cell = {{mine, 0}, {0, 0}};
     return true;
   }
-  // Two lanes of this warp that read between the same barriers stand for all.
-  if ((first ^ mine) < laneCount && (second ^ mine) < laneCount)
-    return true;
-  if (generationOf(first) == generationOf(mine) ||
-      generationOf(second) == generationOf(mine))
+  if (!isBehindBarrier(cell.writes[0], mine))
     return false;
-  cell.reads[0] = mine;
+  // Two lanes of this warp that read between the same barriers stand for all.
+  if ((cell.reads[0] ^ mine) < laneCount && (cell.reads[1] ^ mine) < laneCount)
+    return true;
+  if (!knowsBarriersAlone())
+    return false;
+  auto isPast = [&](Slot slot) { return isBehindBarrier(slot, mine); };
+  insert(cell.reads, mine, isPast);
+  if (other != mine)
+    insert(cell.reads, other, isPast);
   return true;
 }
 
-void Warp::record(Region &region, uint64_t word, uint8_t bits, AccessKind kind,
-                  Slot mine, unsigned lane) {
-  ShadowPage &page = region.page(word);
-  uint64_t inPage = word % pageWords;
-  if (!page.split[inPage]) {
-    Cell &cell = page.words[inPage];
-    if (bits == 0xF) {
-      // What a thread does again is what most accesses are.
-      if (!isWrite(kind) ? cell.reads[0] == mine
-                         : cell.writes[0] == mine && !cell.reads[0])
-        return;
-      if (!recordPlainly(cell, kind, mine))
-        recordCell(cell, kind, mine, lane, region, word * 4);
-      return;
-    }
-    if (!page.bytes)
-      page.bytes = std::make_unique<Cell[]>(pageWords * 4);
-    for (unsigned byte = 0; byte < 4; ++byte)
-      page.bytes[inPage * 4 + byte] = cell;
-    page.split[inPage] = true;
+void Warp::record(Region &region, uint64_t offset, uint32_t bytes,
+                  AccessKind kind, Slot mine, Slot other) {
+  if (region.shadow.empty())
+    return;
+  for (uint64_t end = offset + bytes; offset < end;) {
+    // All of it, where its memory begins at a multiple of 16.
+    uint32_t part = std::min<uint64_t>(std::bit_floor(end - offset), 16);
+    if (offset % part)
+      part = 1u << std::countr_zero(offset);
+    const uint64_t page = offset - offset % pageBytes;
+    region.page(offset).forCells(
+        offset % pageBytes, part, [&](Cell &cell, uint32_t inPage) {
+          if (recordPlainly(cell, kind, mine, other))
+            return;
+          recordCell(cell, kind, mine, region, page + inPage);
+          if (other != mine)
+            recordCell(cell, kind, other, region, page + inPage);
+        });
+    offset += part;
   }
-  for (unsigned byte = 0; byte < 4; ++byte)
-    if (bits >> byte & 1)
-      recordCell(page.bytes[inPage * 4 + byte], kind, mine, lane, region,
-                 word * 4 + byte);
 }
 
-Region &Warp::resolve(unsigned lane, Space &space, uint64_t address,
-                      uint32_t bytes, uint64_t &offset) {
-  if (space == Space::Generic) {
-    if (address >= localWindow && address < localWindow + sharedWindow) {
-      space = Space::Local;
-      address -= localWindow;
-    } else if (address >= sharedWindow && address < localWindow) {
-      space = Space::Shared;
-      address -= sharedWindow;
-    } else {
-      space = Space::Global;
-    }
-  }
-  // Accesses have a power of two of bytes.
-  if (address & (bytes - 1))
-    fail(CUDA_ERROR_MISALIGNED_ADDRESS,
-         "misaligned: an access of " + std::to_string(bytes) +
-             " bytes at an address that leaves " +
-             std::to_string(address % bytes) + " by that",
-         lane);
-  auto outside = [&](const std::string &where) {
-    fail(CUDA_ERROR_ILLEGAL_ADDRESS,
-         "out of bounds: an access of " + std::to_string(bytes) + " bytes at " +
-             where,
-         lane);
-  };
-  Region *region = nullptr;
-  switch (space) {
-  case Space::Shared:
-    region = block->shared;
-    if (!region->contains(address, bytes))
-      outside("byte " + std::to_string(int64_t(address - region->begin)) +
-              " of shared memory, which has " + std::to_string(region->bytes) +
-              " bytes");
-    offset = address - region->begin;
-    break;
-  case Space::Local: {
-    uint32_t size = block->grid->function->localBytes;
-    if (address > size || bytes > size - address)
-      outside("byte " + std::to_string(int64_t(address)) +
-              " of local memory, which has " + std::to_string(size) + " bytes");
-    region = local.get();
-    offset = uint64_t(size) * lane + address;
-    break;
-  }
-  default:
-    region = block->grid->memory->find(address);
-    if (!region || !region->contains(address, bytes))
-      outside(block->grid->memory->describe(address));
-    if ((space == Space::Constant) != (region->kind == Region::Constant) &&
-        space == Space::Constant)
-      outside(block->grid->memory->describe(address) +
-              ", which is not constant memory");
-    offset = address - region->begin;
-    break;
-  }
-  return *region;
-}
-
-uint8_t *Warp::access(unsigned lane, Space space, uint64_t address,
-                      uint32_t bytes, AccessKind kind) {
-  uint64_t offset = 0;
-  Region &region = resolve(lane, space, address, bytes, offset);
-  auto refuseInFlight = [&](const char *does) {
-    if (region.isInFlight(offset, bytes))
-      fail(CUDA_ERROR_LAUNCH_FAILED,
-           does + (" bytes at " + std::to_string(offset)) +
-               " of shared memory that a cp.async writes "
-               "which nobody has waited for",
-           lane);
-  };
-  bool reads = !isWrite(kind) || kind == AccessKind::Atomic;
-  if (reads && !region.isWritten(offset, bytes)) {
-    refuseInFlight("reads");
-    fail(CUDA_ERROR_LAUNCH_FAILED,
-         "uninitialised: reads " + std::to_string(bytes) + " bytes at byte " +
-             std::to_string(offset) + " of " +
-             (space == Space::Shared ? "shared memory"
-              : space == Space::Local
-                  ? "local memory"
-                  : "an allocation of " + std::to_string(region.bytes) +
-                        " bytes") +
-             ", which were never written",
-         lane);
-  }
-  if (isWrite(kind)) {
-    if (region.kind == Region::Constant)
-      fail(CUDA_ERROR_ILLEGAL_ADDRESS, "writes constant memory", lane);
-    if (!region.isWritten(offset, bytes)) {
-      refuseInFlight("writes");
-      region.setWritten(offset, bytes, true);
-    }
-  }
-  if (region.footprint)
-    region.markFootprint(offset, bytes, reads, isWrite(kind));
-  if (!region.shadow.empty()) {
-    const Slot mine = slotOf(region, kind, lane);
-    for (uint64_t at = offset, end = offset + bytes; at < end;) {
-      unsigned first = at % 4, last = std::min<uint64_t>(end - (at - first), 4);
-      record(region, at / 4, (1u << last) - (1u << first), kind, mine, lane);
-      at += last - first;
-    }
-  }
-  if (isStrong(kind) && space == Space::Global) {
-    auto &all = block->grid->published;
-    if (kind != AccessKind::StrongWrite && !all.empty())
-      if (auto picture = all.find(address); picture != all.end())
-        found[lane] = join(found[lane], picture->second);
-    if (isWrite(kind)) {
-      // A read-modify-write continues what the write before it published.
-      if (kind == AccessKind::Atomic && published[lane])
-        all[address] = join(all[address], published[lane]);
-      else if (kind == AccessKind::StrongWrite &&
-               (published[lane] || !all.empty()))
-        all[address] = published[lane];
-    }
-  }
-  return region.data + offset;
-}
-
-const uint8_t *Warp::readTogether(Space space, const uint64_t *addresses,
-                                  Mask active, uint32_t bytes,
-                                  uint64_t &lowest) {
-  if ((space != Space::Shared && space != Space::Global) || bytes % 4)
-    return nullptr;
-  uint64_t bits = 0, highest = 0;
-  lowest = ~uint64_t(0);
-  forLanes(active, [&](unsigned lane) {
-    bits |= addresses[lane];
-    lowest = std::min(lowest, addresses[lane]);
-    highest = std::max(highest, addresses[lane]);
-  });
-  const uint64_t span = highest - lowest + bytes;
-  if (bits & (bytes - 1) || span > uint64_t(laneCount) * bytes)
-    return nullptr;
-  Region *region = space == Space::Shared ? block->shared
-                                          : block->grid->memory->find(lowest);
-  if (!region || region->footprint || !region->contains(lowest, span))
-    return nullptr;
-  const uint64_t offset = lowest - region->begin;
-  if (!region->isWritten(offset, span))
-    return nullptr;
-  if (!region->shadow.empty()) {
-    const Slot first = slotOf(*region, AccessKind::Read, 0);
-    forLanes(active, [&](unsigned lane) {
-      const uint64_t word = (addresses[lane] - region->begin) / 4;
-      // A slot ends with the number of the thread.
-      for (uint64_t at = word; at < word + bytes / 4; ++at)
-        record(*region, at, 0xF, AccessKind::Read, first + lane, lane);
+void Warp::recordTogether(Region &region, const LaneAddresses &lanes,
+                          AccessKind kind) {
+  if (region.shadow.empty())
+    return;
+  const Slot first = slotOf(region, kind, 0); // a slot ends with its thread
+  const uint64_t offset = lanes.lowest - region.begin;
+  if (lanes.areApart || lanes.span() > laneCount * lanes.bytes) {
+    forLanes(lanes.active, [&](unsigned lane) {
+      record(region, lanes.at[lane] - region.begin, lanes.bytes, kind,
+             first + lane, first + lane);
     });
+    return;
   }
-  return region->data + offset;
-}
-
-void Warp::arrive(unsigned lane, const PendingCopy &copy) {
-  uint64_t offset = copy.to - block->shared->begin;
-  block->shared->setInFlight(offset, copy.bytes, false);
-  uint8_t *to =
-      access(lane, Space::Shared, copy.to, copy.bytes, AccessKind::Write);
-  std::copy(copy.data, copy.data + copy.bytes, to);
-}
-
-void Warp::countGlobal(const uint64_t *addresses, Mask active, uint32_t bytes) {
-  TenonEmulatedCounters &counters = *block->grid->counters;
-  uint64_t sectors[laneCount * 2];
-  unsigned count = 0, lanes = 0;
-  bool sorted = true;
-  for (unsigned lane = 0; lane < laneCount; ++lane)
-    if (active >> lane & 1) {
-      ++lanes;
-      for (uint64_t sector = addresses[lane] / 32;
-           sector <= (addresses[lane] + bytes - 1) / 32; ++sector) {
-        if (count && sectors[count - 1] == sector)
-          continue;
-        sorted &= !count || sectors[count - 1] < sector;
-        sectors[count++] = sector;
-      }
-    }
-  if (!sorted) {
-    std::sort(sectors, sectors + count);
-    count = std::unique(sectors, sectors + count) - sectors;
-  }
-  counters.globalSectors += count;
-  counters.globalBytes += uint64_t(lanes) * bytes;
-  if (bytes >= 16)
-    counters.globalWideBytes += uint64_t(lanes) * bytes;
-}
-
-/// 32 banks of 4 bytes give one word each per pass; accesses of 8 and 16 bytes
-/// are passes of 16 and of 8 lanes from the start.
-void Warp::countShared(const uint64_t *addresses, Mask active, uint32_t bytes) {
-  unsigned lanesAtOnce =
-      bytes <= 4 ? laneCount : std::max(laneCount * 4 / bytes, 1u);
-  for (unsigned first = 0; first < laneCount; first += lanesAtOnce) {
-    // The different words that lanes want of each bank.
-    uint64_t words[32][laneCount];
-    unsigned perBank[32] = {}, most = 0;
-    for (unsigned lane = first; lane < first + lanesAtOnce; ++lane)
-      if (active >> lane & 1)
-        for (uint64_t word = addresses[lane] / 4;
-             word <= (addresses[lane] + bytes - 1) / 4; ++word) {
-          uint64_t *wanted = words[word % 32];
-          unsigned &count = perBank[word % 32];
-          if (std::find(wanted, wanted + count, word) != wanted + count)
-            continue;
-          wanted[count++] = word;
-          most = std::max(most, count);
-        }
-    if (most > 1)
-      block->grid->counters->sharedBankConflicts += most - 1;
-  }
+  // Of the lanes that read the same, two stand for all.
+  uint8_t lanesOf[laneCount][2];
+  Mask touched = 0;
+  const int shift = std::countr_zero(lanes.bytes);
+  forLanes(lanes.active, [&](unsigned lane) {
+    const unsigned place = (lanes.at[lane] - lanes.lowest) >> shift;
+    if (!(touched >> place & 1))
+      lanesOf[place][0] = lane;
+    lanesOf[place][1] = lane;
+    touched |= 1u << place;
+  });
+  forLanes(touched, [&](unsigned place) {
+    record(region, offset + (uint64_t(place) << shift), lanes.bytes, kind,
+           first + lanesOf[place][0], first + lanesOf[place][1]);
+  });
 }

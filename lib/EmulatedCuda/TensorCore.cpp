@@ -257,29 +257,40 @@ void moveMatrices(Warp &warp, const Instruction &instruction, Mask active) {
                     std::to_string(rows[lane] % 16) + " by 16",
                 lane);
   }
+  constexpr AccessKind kind = isLoad ? AccessKind::Read : AccessKind::Write;
+  constexpr uint32_t bytes = transposed ? 2 : 4;
   for (unsigned matrix = 0; matrix < count; ++matrix) {
-    warp.countShared(rows + 8 * matrix, 0xFF, 16);
+    LaneAddresses whole;
+    std::copy_n(rows + 8 * matrix, 8, whole.at);
+    whole.active = 0xFF;
+    whole.bytes = 16;
+    whole.summarize();
+    warp.countShared(whole);
     const Operand &element = list.kind == Operand::Vector
                                  ? instruction.elements[list.first + matrix]
                                  : list;
-    for (unsigned lane = 0; lane < laneCount; ++lane) {
-      const unsigned outer = lane / 4, inner = 2 * (lane % 4);
-      uint64_t addresses[2];
-      for (unsigned i = 0; i < 2; ++i) {
-        unsigned row = transposed ? inner + i : outer,
-                 column = transposed ? outer : inner + i;
-        addresses[i] = rows[8 * matrix + row] + 2 * column;
+    // A lane has two elements next to each other, in a row or in a column.
+    for (unsigned i = 0; i < 4 / bytes; ++i) {
+      LaneAddresses lanes;
+      lanes.active = allLanes;
+      lanes.bytes = bytes;
+      for (unsigned lane = 0; lane < laneCount; ++lane) {
+        const unsigned outer = lane / 4, inner = 2 * (lane % 4) + i;
+        lanes.at[lane] = transposed ? rows[8 * matrix + inner] + 2 * outer
+                                    : rows[8 * matrix + outer] + 2 * inner;
       }
-      uint32_t word = isLoad ? 0 : readLane(warp, element, lane);
-      for (unsigned i = 0; i < (transposed ? 2 : 1); ++i) {
-        uint8_t *data =
-            warp.access(lane, Space::Shared, addresses[i], transposed ? 2 : 4,
-                        isLoad ? AccessKind::Read : AccessKind::Write);
+      lanes.summarize();
+      uint8_t *together = warp.accessTogether(Space::Shared, lanes, kind);
+      for (unsigned lane = 0; lane < laneCount; ++lane) {
+        uint8_t *data = together ? together + (lanes.at[lane] - lanes.lowest)
+                                 : warp.access(lane, Space::Shared,
+                                               lanes.at[lane], bytes, kind);
+        uint32_t word = !isLoad || i ? readLane(warp, element, lane) : 0;
         auto *part = reinterpret_cast<uint8_t *>(&word) + 2 * i;
-        memcpy(isLoad ? part : data, isLoad ? data : part, transposed ? 2 : 4);
+        memcpy(isLoad ? part : data, isLoad ? data : part, bytes);
+        if (isLoad)
+          writeLane(warp, element, lane, word);
       }
-      if (isLoad)
-        writeLane(warp, element, lane, word);
     }
   }
 }
