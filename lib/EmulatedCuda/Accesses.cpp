@@ -145,8 +145,7 @@ uint8_t *Warp::access(unsigned lane, Space space, uint64_t address,
   }
   if (region.footprint)
     region.markFootprint(offset, bytes, reads, isWrite(kind));
-  const Slot mine = slotOf(region, kind, lane);
-  record(region, offset, bytes, kind, mine, mine);
+  record(region, offset, bytes, kind, slotOf(region, kind, lane));
   if (isStrong(kind) && space == Space::Global) {
     auto &all = block->grid->published;
     if (kind != AccessKind::StrongWrite && !all.empty())

@@ -349,7 +349,8 @@ void releaseBarrier(Block &block, const std::vector<Warp *> &waiting) {
     warp->knownByAll = warp->clock;
     warp->known.clear();
     warp->acquired.fill(acquired);
-    warp->hasAcquired = acquired != nullptr;
+    warp->hasFenced |= acquired != nullptr;
+    warp->noteKnown();
     if (++warp->clock == clockLimit)
       warp->fail(CUDA_ERROR_NOT_SUPPORTED,
                  "more barriers than the emulation can count");

@@ -114,8 +114,13 @@ struct Warp {
       known; // [lane][other], empty until a barrier of some lanes only
   std::vector<uint32_t> knownWarps;
   std::array<KnowledgePointer, laneCount> acquired, published, found;
-  /// Whether `acquired` says anything.
-  bool hasAcquired = false;
+  /// Whether there was a fence, by which `acquired` and `published` come to say
+  /// something.
+  bool hasFenced = false;
+  /// The lowest and the highest clock up to which the warp knows another one,
+  /// or its own lanes.
+  uint32_t leastKnown = 0, mostKnown = 0;
+  void noteKnown();
 
   std::array<std::vector<PendingCopy>, laneCount> open;
   std::array<std::vector<std::vector<PendingCopy>>, laneCount> groups;
@@ -175,12 +180,22 @@ struct Warp {
 
 private:
   /// Nothing but barriers of blocks and of whole warps says what it knows.
-  bool knowsBarriersAlone() const { return known.empty() && !hasAcquired; }
+  bool knowsBarriersAlone() const { return known.empty() && !hasFenced; }
+  /// Slots below `past` are of accesses before what the warp does next, and
+  /// those of its block from `present` on are not.
+  struct Horizon {
+    Slot past, present;
+  };
+  Horizon horizonOf(const Region &region) const;
   bool isBehindBarrier(Slot slot, Slot mine) const;
-  bool recordPlainly(Cell &cell, AccessKind kind, Slot mine, Slot other) const;
+  bool recordPlainly(Cell &cell, AccessKind kind, Slot mine, Slot other,
+                     const Horizon &horizon) const;
   Slot slotOf(const Region &region, AccessKind kind, unsigned lane) const;
+  void recordPart(Region &region, uint64_t offset, uint32_t bytes,
+                  AccessKind kind, Slot mine, Slot other,
+                  const Horizon &horizon);
   void record(Region &region, uint64_t offset, uint32_t bytes, AccessKind kind,
-              Slot mine, Slot other);
+              Slot mine);
   void recordTogether(Region &region, const LaneAddresses &lanes,
                       AccessKind kind);
   void recordCell(Cell &cell, AccessKind kind, Slot mine, const Region &region,

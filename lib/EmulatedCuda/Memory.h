@@ -33,7 +33,7 @@ namespace tenon::emulated {
 using Slot = uint64_t;
 constexpr Slot strongSlot = Slot(1) << 32;
 constexpr uint32_t clockLimit = 1u << 19, blockLimit = 1u << 22,
-                   generationLimit = 1u << 12;
+                   generationLimit = 1u << 12, threadLimit = 1u << 10;
 inline Slot makeSlot(uint32_t generation, uint32_t clock, uint32_t block,
                      uint32_t thread) {
   return Slot(generation) << 52 | Slot(clock) << 33 | Slot(block) << 10 |
@@ -42,7 +42,7 @@ inline Slot makeSlot(uint32_t generation, uint32_t clock, uint32_t block,
 inline uint32_t generationOf(Slot slot) { return slot >> 52; }
 inline uint32_t clockOf(Slot slot) { return slot >> 33 & (clockLimit - 1); }
 inline uint32_t blockOf(Slot slot) { return slot >> 10 & (blockLimit - 1); }
-inline uint32_t threadOf(Slot slot) { return slot & 1023; }
+inline uint32_t threadOf(Slot slot) { return slot & (threadLimit - 1); }
 inline bool sameThread(Slot a, Slot b) { return uint32_t(a) == uint32_t(b); }
 
 struct Cell {

@@ -71,6 +71,7 @@ void Warp::synchronizeLanes(Mask members) {
         acquired[lane] = all;
       }
   }
+  noteKnown();
   if (++clock == clockLimit)
     fail(CUDA_ERROR_NOT_SUPPORTED,
          "more barriers than the emulation can count");
@@ -94,10 +95,9 @@ KnowledgePointer Warp::picture(unsigned lane) const {
 }
 
 void Warp::fence(unsigned lane, bool acquire, bool release) {
-  if (acquire) {
+  hasFenced = true;
+  if (acquire)
     acquired[lane] = join(acquired[lane], found[lane]);
-    hasAcquired |= acquired[lane] != nullptr;
-  }
   if (release) {
     published[lane] = picture(lane);
     // What the lane does behind the fence must not count as done before it.
@@ -166,6 +166,26 @@ void Warp::recordCell(Cell &cell, AccessKind kind, Slot mine,
   }
 }
 
+void Warp::noteKnown() {
+  leastKnown = mostKnown = knownByAll;
+  for (size_t warp = 0; warp < knownWarps.size(); ++warp)
+    if (warp != index) {
+      leastKnown = std::min(leastKnown, knownWarps[warp]);
+      mostKnown = std::max(mostKnown, knownWarps[warp]);
+    }
+}
+
+Warp::Horizon Warp::horizonOf(const Region &region) const {
+  constexpr Slot never = ~Slot(0);
+  if (!knowsBarriersAlone())
+    return {0, never};
+  // Of another block nothing is past but what another launch did.
+  if (region.kind != Region::Shared)
+    return {makeSlot(block->grid->generation, 0, 0, 0), never};
+  return {makeSlot(block->generation, leastKnown + 1, 0, 0),
+          makeSlot(block->generation, mostKnown + 1, 0, 0)};
+}
+
 Slot Warp::slotOf(const Region &region, AccessKind kind, unsigned lane) const {
   uint32_t generation = region.kind == Region::Shared ? block->generation
                                                       : block->grid->generation;
@@ -187,7 +207,8 @@ inline bool Warp::isBehindBarrier(Slot slot, Slot mine) const {
 /// As recordCell(), for the cells that take few questions: true if that was
 /// done. `other` is another lane that reads the same, or `mine` again.
 [[gnu::always_inline]] inline bool
-Warp::recordPlainly(Cell &cell, AccessKind kind, Slot mine, Slot other) const {
+Warp::recordPlainly(Cell &cell, AccessKind kind, Slot mine, Slot other,
+                    const Horizon &horizon) const {
   if (isStrong(kind) || cell.writes[1])
     return false;
   if (isWrite(kind)) {
@@ -201,10 +222,23 @@ Warp::recordPlainly(Cell &cell, AccessKind kind, Slot mine, Slot other) const {
     cell = {{mine, 0}, {0, 0}};
     return true;
   }
+  // What most reads meet takes no more than comparisons: nobody who read since
+  // the last barrier, or two warps that did.
+  const Slot first = cell.reads[0], second = cell.reads[1];
+  if (cell.writes[0] < horizon.past) {
+    if (first < horizon.past && second < horizon.past) {
+      cell.reads[0] = mine;
+      cell.reads[1] = other != mine ? other : 0;
+      return true;
+    }
+    if (first >= horizon.present && second >= horizon.present &&
+        (first ^ second) % threadLimit >= laneCount)
+      return true;
+  }
   if (!isBehindBarrier(cell.writes[0], mine))
     return false;
   // Two lanes of this warp that read between the same barriers stand for all.
-  if ((cell.reads[0] ^ mine) < laneCount && (cell.reads[1] ^ mine) < laneCount)
+  if ((first ^ mine) < laneCount && (second ^ mine) < laneCount)
     return true;
   if (!knowsBarriersAlone())
     return false;
@@ -215,24 +249,32 @@ Warp::recordPlainly(Cell &cell, AccessKind kind, Slot mine, Slot other) const {
   return true;
 }
 
+/// Of at most 16 bytes at a multiple of their number.
+inline void Warp::recordPart(Region &region, uint64_t offset, uint32_t bytes,
+                             AccessKind kind, Slot mine, Slot other,
+                             const Horizon &horizon) {
+  region.page(offset).forCells(
+      offset % pageBytes, bytes, [&](Cell &cell, uint32_t inPage) {
+        if (recordPlainly(cell, kind, mine, other, horizon))
+          return;
+        const uint64_t at = offset - offset % pageBytes + inPage;
+        recordCell(cell, kind, mine, region, at);
+        if (other != mine)
+          recordCell(cell, kind, other, region, at);
+      });
+}
+
 void Warp::record(Region &region, uint64_t offset, uint32_t bytes,
-                  AccessKind kind, Slot mine, Slot other) {
+                  AccessKind kind, Slot mine) {
   if (region.shadow.empty())
     return;
+  const Horizon horizon = horizonOf(region);
   for (uint64_t end = offset + bytes; offset < end;) {
     // All of it, where its memory begins at a multiple of 16.
     uint32_t part = std::min<uint64_t>(std::bit_floor(end - offset), 16);
     if (offset % part)
       part = 1u << std::countr_zero(offset);
-    const uint64_t page = offset - offset % pageBytes;
-    region.page(offset).forCells(
-        offset % pageBytes, part, [&](Cell &cell, uint32_t inPage) {
-          if (recordPlainly(cell, kind, mine, other))
-            return;
-          recordCell(cell, kind, mine, region, page + inPage);
-          if (other != mine)
-            recordCell(cell, kind, other, region, page + inPage);
-        });
+    recordPart(region, offset, part, kind, mine, mine, horizon);
     offset += part;
   }
 }
@@ -242,11 +284,19 @@ void Warp::recordTogether(Region &region, const LaneAddresses &lanes,
   if (region.shadow.empty())
     return;
   const Slot first = slotOf(region, kind, 0); // a slot ends with its thread
+  const Horizon horizon = horizonOf(region);
   const uint64_t offset = lanes.lowest - region.begin;
-  if (lanes.areApart || lanes.span() > laneCount * lanes.bytes) {
+  if (lanes.bytes > pieceBytes || offset % lanes.bytes) {
     forLanes(lanes.active, [&](unsigned lane) {
       record(region, lanes.at[lane] - region.begin, lanes.bytes, kind,
-             first + lane, first + lane);
+             first + lane);
+    });
+    return;
+  }
+  if (lanes.areApart || lanes.span() > laneCount * lanes.bytes) {
+    forLanes(lanes.active, [&](unsigned lane) {
+      recordPart(region, lanes.at[lane] - region.begin, lanes.bytes, kind,
+                 first + lane, first + lane, horizon);
     });
     return;
   }
@@ -261,8 +311,9 @@ void Warp::recordTogether(Region &region, const LaneAddresses &lanes,
     lanesOf[place][1] = lane;
     touched |= 1u << place;
   });
-  forLanes(touched, [&](unsigned place) {
-    record(region, offset + (uint64_t(place) << shift), lanes.bytes, kind,
-           first + lanesOf[place][0], first + lanesOf[place][1]);
-  });
+  for (Mask rest = touched; rest; rest &= rest - 1) {
+    const unsigned place = std::countr_zero(rest);
+    recordPart(region, offset + (uint64_t(place) << shift), lanes.bytes, kind,
+               first + lanesOf[place][0], first + lanesOf[place][1], horizon);
+  }
 }
