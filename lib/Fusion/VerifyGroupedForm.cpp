@@ -38,6 +38,10 @@ LogicalResult verifyCollective(step::GroupOp group) {
 LogicalResult verifyGroup(step::GroupOp group) {
   if (group.getKind() == step::GroupKind::collective)
     return verifyCollective(group);
+  if (group.isTransfer())
+    return group.emitOpError("is of kind ")
+           << step::stringifyGroupKind(group.getKind())
+           << ", which only scheduled form has";
   if (group.getKind() == step::GroupKind::library)
     return verifyLibraryGroup(group);
   if (group.getKind() == step::GroupKind::generic)

@@ -30,7 +30,8 @@ using namespace tenon::memory;
 
 bool memory::isCopy(step::GroupOp group) {
   Block &body = group.getBody().front();
-  return llvm::hasSingleElement(body) && body.getNumArguments() == 1;
+  return llvm::hasSingleElement(body) && body.getNumArguments() == 1 &&
+         !group.isTransfer();
 }
 
 Operation *memory::lastBeside(step::GroupOp group) {

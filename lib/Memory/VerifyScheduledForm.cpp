@@ -94,6 +94,12 @@ class VerifyScheduledForm
     if (!place)
       return op->emitOpError("needs the attribute '")
              << name << "', a #step.place";
+    const bool isWaiting =
+        isOfKind(op, step::GroupKind::save) && name == step::placesAttrName;
+    if (isWaiting != (place.getSegment() == step::Segment::host))
+      return op->emitOpError("has a place in the segment '")
+             << step::stringifySegment(place.getSegment())
+             << (isWaiting ? "', expected 'host'" : "', which is for saves");
     int64_t offset = place.getOffset();
     auto segment = segments.find(place.getSegment());
     int64_t size = segment == segments.end() ? 0 : segment->second;
@@ -113,12 +119,45 @@ class VerifyScheduledForm
         !group->hasAttr(exec::libraryAttrName))
       return group.emitOpError("a library group needs the attribute '")
              << exec::libraryAttrName << "'";
+    if (failed(checkTransfer(group)))
+      return failure();
     Attribute attribute = group->getAttr(step::scratchBytesAttrName);
     if (!attribute)
       return success();
     return checkPlace(group, step::scratchPlaceAttrName,
                       group->getAttr(step::scratchPlaceAttrName),
                       cast<IntegerAttr>(attribute).getInt());
+  }
+
+  /// Saves are read by loads alone, and loads read nothing else.
+  LogicalResult checkTransfer(step::GroupOp group) {
+    if (!group.isTransfer())
+      return success();
+    const StringRef kind = step::stringifyGroupKind(group.getKind());
+    if (!isa<func::FuncOp>(group->getParentOp()))
+      return group.emitOpError("is of kind ")
+             << kind << ", which stands in the block of @main alone";
+    auto options =
+        getOperation()->getAttrOfType<DictionaryAttr>(step::optionsAttrName);
+    auto target = options ? options.getAs<StringAttr>("target") : StringAttr();
+    if (target && target != "cuda")
+      return group.emitOpError("is of kind ")
+             << kind << ", which the target " << target << " has not";
+    const bool isSave = group.getKind() == step::GroupKind::save;
+    if (!isSave && !isOfKind(group.getInputs().front().getDefiningOp(),
+                             step::GroupKind::save))
+      return group.emitOpError("loads what no group of kind save has made");
+    if (isSave && !llvm::all_of(group->getUsers(), [](Operation *reader) {
+          return isOfKind(reader, step::GroupKind::load);
+        }))
+      return group.emitOpError(
+          "has a result that others read than groups of kind load");
+    return success();
+  }
+
+  static bool isOfKind(Operation *op, step::GroupKind kind) {
+    auto group = dyn_cast_or_null<step::GroupOp>(op);
+    return group && group.getKind() == kind;
   }
 
   std::map<step::Segment, int64_t> segments; // bytes

@@ -255,3 +255,26 @@ func.func @main(%x: tensor<32x64xbf16>, %w: tensor<64x128xbf16>) -> tensor<32x12
   }
   return %0 : tensor<32x128xbf16>
 }
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{is of kind save, which only scheduled form has}}
+  %0 = step.group save(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{is of kind load, expected a body that yields its only argument}}
+  %0 = step.group load(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %t = stablehlo.tanh %a : tensor<8xf32>
+    step.yield %t : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}

@@ -84,3 +84,100 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
   }
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// A value waits on the host.
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+    attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>], step.segment_bytes = {batch = 64 : i64, host = 64 : i64, results = 64 : i64, temporaries = 64 : i64}} {
+  %0 = step.group save(%x) attributes {step.beside = 0 : i64, step.nanoseconds = 1500 : i64, step.node = 3 : i64, step.places = [#step.place<host, 0>], step.transfer_nanoseconds = 400 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
+  }
+  %1 = step.group load(%0) attributes {step.nanoseconds = 1500 : i64, step.node = 4 : i64, step.places = [#step.place<results, 0>], step.transfer_nanoseconds = 400 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
+  }
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+module attributes {step.options = {target = "cpu"}} {
+  func.func @main(%x: tensor<8xf32>)
+      attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [], step.segment_bytes = {batch = 64 : i64, host = 64 : i64}} {
+    // expected-error@+1 {{is of kind save, which the target "cpu" has not}}
+    %0 = step.group save(%x) attributes {step.places = [#step.place<host, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      step.yield %a : tensor<8xf32>
+    }
+    return
+  }
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>)
+    attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [], step.segment_bytes = {batch = 64 : i64, host = 64 : i64, temporaries = 64 : i64}} {
+  // expected-error@+1 {{has a place in the segment 'temporaries', expected 'host'}}
+  %0 = step.group save(%x) attributes {step.places = [#step.place<temporaries, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>)
+    attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [], step.segment_bytes = {batch = 64 : i64, host = 128 : i64, temporaries = 64 : i64}} {
+  %0 = step.group save(%x) attributes {step.places = [#step.place<host, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
+  }
+  // expected-error@+1 {{has a place in the segment 'host', which is for saves}}
+  %1 = step.group load(%0) attributes {step.places = [#step.place<host, 64>]} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+    attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>], step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  // expected-error@+1 {{loads what no group of kind save has made}}
+  %0 = step.group load(%x) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+    attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>], step.segment_bytes = {batch = 64 : i64, host = 64 : i64, results = 64 : i64}} {
+  // expected-error@+1 {{has a result that others read than groups of kind load}}
+  %0 = step.group save(%x) attributes {step.places = [#step.place<host, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>, %p: tensor<i32>)
+    attributes {step.argument_places = [#step.place<batch, 0>, #step.place<batch, 64>], step.result_places = [], step.segment_bytes = {batch = 128 : i64, host = 64 : i64}} {
+  "stablehlo.case"(%p) ({
+    // expected-error@+1 {{is of kind save, which stands in the block of @main alone}}
+    %0 = step.group save(%x) attributes {step.places = [#step.place<host, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      step.yield %a : tensor<8xf32>
+    }
+    stablehlo.return
+  }) : (tensor<i32>) -> ()
+  return
+}

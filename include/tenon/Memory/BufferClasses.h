@@ -156,7 +156,7 @@ private:
 /// where it is written.
 bool mayOverwrite(step::GroupOp group, unsigned operand, unsigned result);
 
-/// Whether the group only hands on its operand.
+/// Whether the group only hands on its operand, within the device's memory.
 bool isCopy(step::GroupOp group);
 
 /// The last operation that runs beside the group, if it is a collective that

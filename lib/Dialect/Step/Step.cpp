@@ -206,6 +206,7 @@ constexpr AttributeShape operationShapes[] = {
     {scratchPlaceAttrName, isPlace, "a #step.place"},
     {scratchBytesAttrName, isCount, "bytes, an i64 of at least 0"},
     {nanosecondsAttrName, isCount, "an i64 of at least 0"},
+    {transferNanosecondsAttrName, isCount, "an i64 of at least 0"},
     {partsAttrName, isArrayOf<isPart>,
      "an array of {nanoseconds, scratch_bytes}, each an i64 of at least 0"},
     {recomputedAttrName, isUnit, "no value"},
@@ -347,6 +348,17 @@ StepDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
                             attribute))));
 }
 
+/// Saves and loads hand on the one operand that they have.
+static LogicalResult verifyTransfer(GroupOp group) {
+  Block &body = group.getBody().front();
+  if (body.getNumArguments() != 1 || !llvm::hasSingleElement(body) ||
+      body.getTerminator()->getOperands() != body.getArguments())
+    return group.emitOpError("is of kind ")
+           << stringifyGroupKind(group.getKind())
+           << ", expected a body that yields its only argument";
+  return success();
+}
+
 LogicalResult GroupOp::verify() {
   Block &block = getBody().front();
   if (!llvm::equal(block.getArgumentTypes(), getInputs().getTypes()))
@@ -360,5 +372,5 @@ LogicalResult GroupOp::verify() {
     return emitOpError("body yields ")
            << yield.getValues().getTypes() << ", but the group returns "
            << getOutputs().getTypes();
-  return success();
+  return isTransfer() ? verifyTransfer(*this) : success();
 }

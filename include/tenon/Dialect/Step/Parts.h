@@ -27,8 +27,9 @@ inline constexpr llvm::StringLiteral cutsAttrName = "step.cuts";
 /// On arguments and results, and then on exec.tensor: the type of the tensor
 /// that they are a part of.
 inline constexpr llvm::StringLiteral wholeAttrName = "step.whole";
-/// On collective groups of scheduled form, i64: so many operations behind the
-/// group in its block run beside it, and the next waits for it.
+/// On groups of scheduled form that are collectives, saves or loads, i64: so
+/// many operations behind the group in its block run beside it, and the next
+/// waits for it.
 inline constexpr llvm::StringLiteral besideAttrName = "step.beside";
 /// Module attribute, string: for people, what was proved of the choice of
 /// layouts.

@@ -64,6 +64,10 @@ inline constexpr llvm::StringLiteral scratchBytesAttrName =
     "step.scratch_bytes";
 /// Group attribute, i64: the time of one run that planning reckons with.
 inline constexpr llvm::StringLiteral nanosecondsAttrName = "step.nanoseconds";
+/// On groups of the kinds save and load, i64: the time for which the bytes move
+/// beside others. step.nanoseconds of these is what starting that takes.
+inline constexpr llvm::StringLiteral transferNanosecondsAttrName =
+    "step.transfer_nanoseconds";
 /// Group attribute under a budget, array of {nanoseconds, scratch_bytes}: the
 /// parts in which the group may be computed again (Analysis/GroupParts.h).
 inline constexpr llvm::StringLiteral partsAttrName = "step.parts";

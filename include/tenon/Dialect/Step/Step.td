@@ -57,6 +57,8 @@ def Step_GroupKind : I32EnumAttr<"GroupKind", "how a group is turned into code",
     I32EnumAttrCase<"library", 3>,
     I32EnumAttrCase<"generic", 4>,
     I32EnumAttrCase<"collective", 5>,
+    I32EnumAttrCase<"save", 6>,
+    I32EnumAttrCase<"load", 7>,
   ]> {
   let cppNamespace = "::tenon::step";
   let genSpecializedAttr = 0;
@@ -72,6 +74,7 @@ def Step_Segment : I32EnumAttr<"Segment", "a range of memory of the step", [
     I32EnumAttrCase<"results", 2>,
     I32EnumAttrCase<"temporaries", 3>,
     I32EnumAttrCase<"constants", 4>,
+    I32EnumAttrCase<"host", 5>,
   ]> {
   let cppNamespace = "::tenon::step";
   let genSpecializedAttr = 0;
@@ -82,7 +85,8 @@ def Step_PlaceAttr : AttrDef<Step_Dialect, "Place"> {
   let summary = "where a value lies in memory";
   let description = [{
     A segment and an offset in bytes, written by the Memory stage. The size
-    follows from the value's type.
+    follows from the value's type. `host` is memory of a GPU's host, where copies
+    of values wait.
 
     ```mlir
     #step.place<temporaries, 4096>
@@ -104,7 +108,8 @@ def Step_GroupOp : Step_Op<"group", [
     constants, which are cloned in. `kind` selects the template of the code
     generator, docs/Forms.md says what each may contain. Created by Fusion,
     outlined into a kernel function by the Memory stage; none remains in exec
-    form.
+    form. Groups of the kinds `save` and `load` hand on their operand: a save
+    copies it to memory of a GPU's host, a load copies it back.
 
     ```mlir
     %1:2 = step.group elementwise(%a, %b) : (tensor<8xf32>, tensor<8xf32>)
@@ -128,6 +133,10 @@ def Step_GroupOp : Step_Op<"group", [
     /// The operations of the body, terminator excluded.
     ::llvm::iterator_range<::mlir::Block::iterator> bodyOperations() {
       return getBody().front().without_terminator();
+    }
+    /// Whether it moves a value to memory of the host or back.
+    bool isTransfer() {
+      return getKind() == GroupKind::save || getKind() == GroupKind::load;
     }
   }];
 }
