@@ -8,6 +8,7 @@
 
 #include "tenon/Format/Holding.h"
 #include "tenon/Format/Parts.h"
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
@@ -77,6 +78,11 @@ private:
       if (segment.space >= index.memorySpaces.size() ||
           segment.deviceClass >= index.deviceClasses.size())
         fail(which + " names a memory space or device class that is not there");
+      else if (isPinned(index, segment) &&
+               (segment.kind != SegmentKind::temporaries ||
+                index.deviceClasses[segment.deviceClass].name != "cuda"))
+        fail(which + " lies in memory of a GPU's host and has other than "
+                     "temporaries of a GPU");
       if (!std::has_single_bit(segment.alignment) || segment.alignment < 64 ||
           segment.alignment > (2u << 20))
         fail(which + " has alignment " + std::to_string(segment.alignment) +

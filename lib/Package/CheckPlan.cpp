@@ -10,6 +10,7 @@
 #include "NeededBytes.h"
 #include "SymbolicRun.h"
 
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Libraries/Reducer.h"
 #include "tenon/Libraries/Stored.h"
 #include "tenon/Solver/OffsetPacking.h"
@@ -33,14 +34,13 @@ static std::string percent(double part, double whole) {
   return text;
 }
 
-/// Buffers of the temporaries with the windows their values live in: a value
-/// takes its place while the operation that writes it still reads.
-static solver::OffsetPackingProblem packingOf(const Plan &plan,
-                                              uint32_t temporaries,
-                                              std::vector<int64_t> &offsets) {
+/// Buffers of a segment of temporaries with the windows their values live in: a
+/// value takes its place while the operation that writes it still reads.
+static solver::OffsetPackingProblem
+packingOf(const Plan &plan, uint32_t segment, std::vector<int64_t> &offsets) {
   std::map<uint32_t, std::vector<Lifetime>> lifetimes;
   for (const PlannedValue &value : plan.values)
-    if (plan.buffers[value.buffer].segment == temporaries)
+    if (plan.buffers[value.buffer].segment == segment)
       lifetimes[value.buffer].insert(lifetimes[value.buffer].end(),
                                      value.lifetimes.begin(),
                                      value.lifetimes.end());
@@ -75,44 +75,82 @@ static std::string checkSummary(const EntryPoint &entry,
   return "";
 }
 
-/// Empty, or what is false; adds a line on what is true.
-static std::string checkPacking(const Index &index, const ProgramOrder &program,
-                                ProvedClaims &proved) {
-  auto segment = std::ranges::find(index.segments, SegmentKind::temporaries,
-                                   &Segment::kind);
-  if (segment == index.segments.end())
-    return "";
-  auto temporaries = uint32_t(segment - index.segments.begin());
+/// Whether values of a segment of temporaries that share bytes never live at
+/// once; `problem` and `arena` are what was swept.
+static std::string sweep(const Index &index, const ProgramOrder &program,
+                         uint32_t segment, int64_t bound,
+                         solver::OffsetPackingProblem &problem,
+                         int64_t &arena) {
   solver::OffsetPackingSolution solution;
-  solver::OffsetPackingProblem problem =
-      packingOf(program.plan, temporaries, solution.offsets);
+  problem = packingOf(program.plan, segment, solution.offsets);
+  arena = arenaOf(index, segment, program.entry);
   solution.status = solver::OffsetPackingStatus::Solved;
-  solution.arena = arenaOf(index, temporaries, program.entry);
-  solution.certificate.bound = int64_t(program.plan.temporariesBound);
+  solution.arena = arena;
+  solution.certificate.bound = bound;
   // What is live by the plan proves nothing: the program says what it needs.
   solution.certificate.proof = solver::OffsetPackingCertificate::Proof::Search;
-  if (auto wrong = solver::checkOffsetPacking(problem, solution))
-    return "placing the temporaries: " + *wrong;
-  if (std::string wrong = checkSummary(
-          program.entry, "offset-packing",
-          "arena " + std::to_string(solution.arena) + " bytes, bound " +
-              std::to_string(program.plan.temporariesBound) + " bytes");
+  return solver::checkOffsetPacking(problem, solution).value_or("");
+}
+
+/// Of what waits in memory of a GPU's host, which no bound is claimed of.
+static std::string checkPinnedPacking(const Index &index,
+                                      const ProgramOrder &program,
+                                      uint32_t segment, ProvedClaims &proved) {
+  solver::OffsetPackingProblem problem;
+  int64_t arena = 0;
+  if (std::string wrong =
+          sweep(index, program, segment, /*bound=*/0, problem, arena);
+      !wrong.empty())
+    return "placing what waits on the host: " + wrong;
+  proved.push_back("waiting        " + std::to_string(problem.buffers.size()) +
+                   " buffers do not overlap; pinned memory of the host " +
+                   printBytes(arena));
+  return "";
+}
+
+/// Of the temporaries in the device's memory.
+static std::string checkOwnPacking(const Index &index,
+                                   const ProgramOrder &program,
+                                   uint32_t segment, ProvedClaims &proved) {
+  auto claimed = int64_t(program.plan.temporariesBound);
+  solver::OffsetPackingProblem problem;
+  int64_t arena = 0;
+  if (std::string wrong =
+          sweep(index, program, segment, claimed, problem, arena);
+      !wrong.empty())
+    return "placing the temporaries: " + wrong;
+  if (std::string wrong =
+          checkSummary(program.entry, "offset-packing",
+                       "arena " + std::to_string(arena) + " bytes, bound " +
+                           std::to_string(claimed) + " bytes");
       !wrong.empty())
     return wrong;
   int64_t needed = NeededBytes(index, program).most(program.top, {});
-  int64_t claimed = solution.certificate.bound;
   int64_t bound = std::min(claimed, needed);
   proved.push_back(
       "packing        " + std::to_string(problem.buffers.size()) +
-      " buffers do not overlap; temporaries " + printBytes(solution.arena) +
-      (solution.arena == bound
-           ? " = lower bound (proved smallest for this order)"
-           : ", lower bound " + printBytes(bound) + ", gap " +
-                 percent(double(solution.arena - bound), double(bound))) +
+      " buffers do not overlap; temporaries " + printBytes(arena) +
+      (arena == bound ? " = lower bound (proved smallest for this order)"
+                      : ", lower bound " + printBytes(bound) + ", gap " +
+                            percent(double(arena - bound), double(bound))) +
       (claimed > bound ? "; by a search that is not repeated here, none goes "
                          "below " +
                              printBytes(claimed)
                        : ""));
+  return "";
+}
+
+/// Empty, or what is false; adds lines on what is true.
+static std::string checkPacking(const Index &index, const ProgramOrder &program,
+                                ProvedClaims &proved) {
+  for (uint32_t i = 0; i < index.segments.size(); ++i) {
+    if (index.segments[i].kind != SegmentKind::temporaries)
+      continue;
+    auto check = isPinned(index, index.segments[i]) ? checkPinnedPacking
+                                                    : checkOwnPacking;
+    if (std::string wrong = check(index, program, i, proved); !wrong.empty())
+      return wrong;
+  }
   return "";
 }
 
@@ -148,7 +186,8 @@ static std::string checkBudget(const Index &index, const ProgramOrder &program,
     return wrong;
   uint64_t bytes = 0;
   for (const Segment &segment : index.segments)
-    bytes += segment.bytes;
+    if (!isPinned(index, segment))
+      bytes += segment.bytes;
   uint64_t budget = program.plan.memoryBudget;
   if (budget && bytes > budget)
     return "the segments take " + std::to_string(bytes) +
@@ -160,8 +199,8 @@ static std::string checkBudget(const Index &index, const ProgramOrder &program,
   return "";
 }
 
-/// What the budget leaves for the temporaries: all other segments are there
-/// whatever is computed again.
+/// What the budget leaves for the temporaries: all other segments of the device
+/// are there whatever is computed again.
 static int64_t liveLimit(const Index &index, uint64_t budget) {
   auto bytes = int64_t(budget);
   for (const Segment &segment : index.segments)

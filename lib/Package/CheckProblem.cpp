@@ -9,6 +9,8 @@
 
 #include "NeededBytes.h"
 
+#include "tenon/Format/PinnedMemory.h"
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -90,8 +92,7 @@ private:
   }
   bool isTemporary(int32_t value) const {
     uint32_t buffer = plan.values[value].buffer;
-    return index.segments[plan.buffers[buffer].segment].kind ==
-           SegmentKind::temporaries;
+    return hasTemporaries(index, index.segments[plan.buffers[buffer].segment]);
   }
   bool has(const std::set<int32_t> &values, int32_t number) const {
     return std::ranges::any_of(

@@ -6,6 +6,8 @@
 
 #include "NeededBytes.h"
 
+#include "tenon/Format/PinnedMemory.h"
+
 #include <ranges>
 
 using namespace tenon;
@@ -21,8 +23,7 @@ NeededBytes::NeededBytes(const Index &index, const ProgramOrder &program)
     if (value < 0)
       return;
     uint32_t buffer = plan.values[value].buffer;
-    if (index.segments[plan.buffers[buffer].segment].kind ==
-        SegmentKind::temporaries)
+    if (hasTemporaries(index, index.segments[plan.buffers[buffer].segment]))
       bufferBytes[buffer] =
           std::max(bufferBytes[buffer], placedBytes(plan.values[value].bytes));
   };

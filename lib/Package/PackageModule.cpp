@@ -18,6 +18,7 @@
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Mesh.h"
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Call.h"
 #include "tenon/Libraries/Stored.h"
@@ -492,7 +493,7 @@ void Packager::addPackingCertificates() {
             step::temporariesBoundAttrName);
       });
   for (uint32_t i = 0; i < index.segments.size(); ++i)
-    if (index.segments[i].kind == format::SegmentKind::temporaries)
+    if (format::hasTemporaries(index, index.segments[i]))
       for (auto [entry, bound] : llvm::zip_equal(index.entryPoints, bounds))
         if (bound)
           entry.certificates.insert(

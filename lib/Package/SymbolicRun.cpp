@@ -6,6 +6,8 @@
 
 #include "SymbolicRun.h"
 
+#include "tenon/Format/PinnedMemory.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -150,6 +152,49 @@ void SymbolicRun::checkCallee(size_t number, const Callee &callee) {
     fail(whereIs(number) + ": the plan has a copy read what it overwrites");
 }
 
+/// Every device has a queue beside its first one, for collectives; a GPU also
+/// one for copies to memory of its host, and one for copies from there.
+bool SymbolicRun::hasQueue(uint32_t queue) const {
+  const bool isOnGpu =
+      std::ranges::any_of(index.deviceClasses, [](const DeviceClass &one) {
+        return one.name == "cuda";
+      });
+  return queue <= collectiveQueue || (isOnGpu && queue < queues.size());
+}
+
+/// An instruction is in a queue that there is for such ones, and nothing but a
+/// copy from or to a GPU touches memory of its host.
+void SymbolicRun::checkQueue(size_t number, const Instruction &invoke) {
+  auto says = [&](const std::string &what) {
+    fail(whereIs(number) + " is in queue " + std::to_string(invoke.queue) +
+         ", which " + what);
+  };
+  if (!hasQueue(invoke.queue))
+    return says("there is not");
+  auto isOnHost = [&](const Slice &slice) {
+    return isPinned(index, index.segments[slice.segment]);
+  };
+  const std::vector<Slice> &operands = invoke.operands;
+  const CalleeKind kind = index.callees[invoke.callee].kind;
+  if (invoke.queue == collectiveQueue && kind != CalleeKind::collective)
+    return says("is for collectives");
+  if (kind != CalleeKind::copy) {
+    if (invoke.queue > collectiveQueue)
+      return says("is for copies");
+    if (std::ranges::any_of(operands, isOnHost))
+      fail(whereIs(number) +
+           " touches memory of the host, which only copies may");
+    return;
+  }
+  const bool fromHost = isOnHost(operands[0]), toHost = isOnHost(operands[1]);
+  if (fromHost && toHost)
+    fail(whereIs(number) + " copies within memory of the host");
+  else if (invoke.queue == queueToHost && !toHost)
+    says("is for copies to the host");
+  else if (invoke.queue == queueFromHost && !fromHost)
+    says("is for copies from the host");
+}
+
 /// Nobody touches what an instruction beside writes, or writes what it reads.
 void SymbolicRun::checkUnderWay(size_t number, const Arguments &arguments) {
   for (const Queue &queue : queues)
@@ -167,7 +212,7 @@ void SymbolicRun::checkUnderWay(size_t number, const Arguments &arguments) {
 /// What was started in a queue in this block, but for the last `pending`, is
 /// done.
 void SymbolicRun::await(size_t number, uint32_t queue, size_t pending) {
-  if (queue >= queues.size())
+  if (!hasQueue(queue))
     return fail(whereIs(number) + " waits for queue " + std::to_string(queue) +
                 ", which there is not");
   auto &[underWay, outer] = queues[queue];
@@ -223,10 +268,7 @@ void SymbolicRun::touch(size_t number, const Arguments &arguments,
     constexpr int32_t nothing = -1;
     memory.set(slice, queue > 0 ? nothing : value);
   }
-  if (queue >= queues.size())
-    fail(whereIs(number) + " is in queue " + std::to_string(queue) +
-         ", which there is not");
-  else if (queue > 0)
+  if (queue > 0 && hasQueue(queue))
     queues[queue].underWay.push_back({number, &arguments});
 }
 
@@ -303,6 +345,7 @@ size_t SymbolicRun::runBlock(const Block &block, size_t number) {
       number = runBranches(instruction, number);
       break;
     case InstructionKind::invoke:
+      checkQueue(number, instruction);
       touch(number, instruction.operands, instruction.queue);
       checkCallee(number, index.callees[instruction.callee]);
       ++number;

@@ -74,6 +74,8 @@ private:
   size_t runLoop(const format::Instruction &loop, size_t number);
   size_t runBranches(const format::Instruction &branches, size_t number);
   void touch(size_t number, const Arguments &arguments, uint32_t queue);
+  bool hasQueue(uint32_t queue) const;
+  void checkQueue(size_t number, const format::Instruction &invoke);
   void checkUnderWay(size_t number, const Arguments &arguments);
   void await(size_t number, uint32_t queue, size_t pending);
   void checkCallee(size_t number, const format::Callee &callee);
@@ -106,6 +108,8 @@ private:
     size_t outer = 0;
   };
 
+  static constexpr uint32_t collectiveQueue = 1, queueToHost = 2,
+                            queueFromHost = 3;
   SymbolicMemory memory;
   std::array<Queue, 4> queues; // nothing is under way in the first
   std::string error;

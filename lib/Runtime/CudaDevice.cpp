@@ -10,6 +10,7 @@
 #include "CudaPipeline.h"
 #include "CudaStep.h"
 
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Stored.h"
 #include "tenon/Support/Bytes.h"
@@ -174,11 +175,6 @@ private:
 };
 
 } // namespace
-
-/// Memory of the host that the GPU copies to and from.
-static bool isPinned(const format::MemorySpace &space) {
-  return space.name == "pinned";
-}
 
 bool CudaDevice::isItsOwn(const format::MemorySpace &space) const {
   return !isPinned(space);
@@ -362,12 +358,6 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
       return refuse(error, Failure::machine,
                     "the file keeps memory in space '" + space.name +
                         "', a GPU has only 'device', and 'pinned' of its host");
-  for (const format::Segment &segment : index.segments)
-    if (isPinned(index.memorySpaces[segment.space]) &&
-        segment.kind != format::SegmentKind::temporaries)
-      return refuse(error, Failure::file,
-                    "the file is damaged: it keeps other than temporaries in "
-                    "memory of the host");
   auto context = CudaContext::open(options, error);
   if (!context)
     return nullptr;
@@ -376,7 +366,7 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
     return nullptr;
   uint64_t largest = 0;
   for (const format::Segment &segment : index.segments)
-    if (!isPinned(index.memorySpaces[segment.space]))
+    if (!format::isPinned(index, segment))
       largest = std::max(largest, segment.bytes);
   std::unique_ptr<CudaDevice> device(
       new CudaDevice(context, *choice, largest, options, communicator));
@@ -455,8 +445,7 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
   const CudaDriverTable &driver = context->driver;
   callees.described = index.callees;
   for (const format::Segment &segment : index.segments)
-    callees.segmentsOnHost.push_back(
-        isPinned(index.memorySpaces[segment.space]));
+    callees.segmentsOnHost.push_back(format::isPinned(index, segment));
   auto damaged = [&](const std::string &why) {
     return refuseAsDamaged(why, error);
   };

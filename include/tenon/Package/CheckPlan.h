@@ -10,11 +10,13 @@
 //    what is known before them no longer changes, conditionals branch by
 //    branch.
 // 2. Temporaries are only touched within their lifetimes, and the lifetimes of
-//    what shares bytes do not meet (solver::checkOffsetPacking). The bound on
+//    what shares bytes do not meet (solver::checkOffsetPacking), on a GPU and
+//    in the memory of its host where values wait. What is started in a queue is
+//    taken to be under way until the program waits for it. The bound on
 //    the arena is what the instructions need at one moment, from a value's
 //    write to its last read, whatever its lifetime in the plan; a higher one
 //    that a search is said to have found is reported as not repeated.
-// 3. All segments together are within the budget.
+// 3. All segments in the device's memory together are within the budget.
 // 4. The recomputation plan is what solver::checkRecompute says of its
 //    certificate, and the program runs its nodes in its order.
 // 5. The bound on the time is one for this program and this budget: it is for

@@ -997,7 +997,9 @@ TEST(CheckPlan, RefusesFalseParts) {
 Index waitingIndex() {
   Index index;
   index.name = "waiting";
-  index.deviceClasses = {{"any", "", {}}}; // for which a file needs no code
+  index.deviceClasses = {{"cuda", "sm_80", {}}};
+  index.gpuModules = {{"sm_80", 80, 525, 12000, 0, {}}};
+  index.sections = {{SectionKind::ptx, 0, 1}};
   index.memorySpaces = {{"device"}, {"pinned"}};
   index.segments = {{"state", SegmentKind::state, 0, 0, 64, 64},
                     {"results", SegmentKind::results, 0, 0, 64, 64},
@@ -1066,6 +1068,12 @@ TEST(CheckPlan, FollowsEveryQueue) {
   says(inQueue(4, 2), "a block ends before instruction 3 (x), which is not "
                       "awaited");
   says(inQueue(0, 4), "instruction 0 (x) is in queue 4, which there is not");
+  says(inQueue(0, 1), "instruction 0 (x) is in queue 1, which is for "
+                      "collectives");
+  says(inQueue(0, 3), "instruction 0 (x) is in queue 3, which is for copies "
+                      "from the host");
+  says(inQueue(3, 2), "instruction 3 (x) is in queue 2, which is for copies to "
+                      "the host");
   says(inQueue(2, 7),
        "instruction 2 (x) waits for queue 7, which there is not");
 }

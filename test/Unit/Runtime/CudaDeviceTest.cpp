@@ -768,7 +768,8 @@ TEST(CudaDevice, KeepsValuesInMemoryOfItsHost) {
   Index wrong = waitingIndex();
   wrong.segments[0].space = 1;
   EXPECT_FALSE(load(wrong, ptx, error));
-  EXPECT_NE(error.message.find("other than temporaries in memory of the host"),
+  EXPECT_NE(error.message.find("in memory of a GPU's host and has other than "
+                               "temporaries"),
             std::string::npos)
       << error.message;
 }
