@@ -325,6 +325,9 @@ std::optional<double> cost::secondsOfConversions(step::GroupOp group,
 }
 
 Cost cost::costOf(step::GroupOp group, const target::Target &target) {
+  // Its bytes move beside other groups, over a link of their own.
+  if (group.isTransfer())
+    return {.seconds = target.overheads.launch};
   KernelDescription kernel(group.getBody().front());
   KernelWork work =
       workOf(kernel, [&](Value value) { return operandOf(group, value); });

@@ -277,6 +277,7 @@ static ExitCode lowerStep(Program &program, StageRun &run) {
     if (run.resolved.target == OutputTarget::cuda) {
       device.deviceClass = "cuda";
       device.space = "device";
+      device.hostSpace = "pinned";
     }
     memory::buildLowerPipeline(passes, device);
     if (mayStoreNarrow(run.resolved.precision) &&

@@ -1,7 +1,8 @@
-//===- AwaitCollectives.cpp - Wait for collectives where bytes ask for it -===//
+//===- AwaitCollectives.cpp - Wait where bytes ask for it -----------------===//
 //
-// Places are given. Whatever runs behind a collective and touches none of the
-// bytes that it writes, and writes none that it reads, runs beside it.
+// Places are given. Whatever runs behind a collective, a save or a load and
+// touches none of the bytes that it writes, and writes none that it reads, runs
+// beside it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,12 +110,17 @@ struct AwaitCollectives
       return;
     Touches touches(main);
     main.getBody().walk([&](step::GroupOp group) {
-      if (isWorthQueue(group, switchNanoseconds))
+      if (isWorthQueue(group, switchNanoseconds) || group.isTransfer())
         setBeside(group, touches);
     });
   }
 
 private:
+  static int64_t besideOf(step::GroupOp group) {
+    auto beside = group->getAttrOfType<IntegerAttr>(step::besideAttrName);
+    return beside ? beside.getInt() : 0;
+  }
+
   void setBeside(step::GroupOp group, const Touches &touches) const {
     SmallVector<Touched> own = touches.of(group);
     auto meetsOwn = [&](const Touched &other) {
@@ -138,7 +144,12 @@ private:
       else if (!time)
         isTimed = false;
     }
-    if (beside > 0 && (!isTimed || nanoseconds >= switchNanoseconds))
+    // The plan says already how long a transfer takes; it has its queue anyway.
+    if (group.isTransfer())
+      beside = std::max(beside, besideOf(group));
+    else if (isTimed && nanoseconds < switchNanoseconds)
+      beside = 0;
+    if (beside > 0)
       group->setAttr(step::besideAttrName,
                      Builder(group.getContext()).getI64IntegerAttr(beside));
     else

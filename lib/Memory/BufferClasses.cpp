@@ -210,7 +210,9 @@ BufferClasses::Id BufferClasses::unite(Id first, Id second) {
 int64_t BufferClasses::endOfUse(Operation *op) const {
   auto group = dyn_cast<step::GroupOp>(op);
   Operation *last = group ? lastBeside(group) : op;
-  return last == op ? 2 * timeOf(op) + 1 : 2 * endTimeOf(last) + 2;
+  // A transfer is awaited even if nothing runs beside it.
+  const bool isAwaited = last != op || (group && group.isTransfer());
+  return isAwaited ? 2 * endTimeOf(last) + 2 : 2 * timeOf(op) + 1;
 }
 
 /// Adds the intervals of one value to its class.
@@ -292,9 +294,12 @@ void BufferClasses::collect() {
     return id;
   };
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<step::GroupOp>(op)) {
-      for (OpResult result : op->getResults())
-        createResult(result);
+    if (auto group = dyn_cast<step::GroupOp>(op)) {
+      for (OpResult result : op->getResults()) {
+        Id id = createResult(result);
+        if (group.getKind() == step::GroupKind::save)
+          classes[id].segment = step::Segment::host;
+      }
       return WalkResult::skip();
     }
     if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
@@ -459,7 +464,8 @@ bool BufferClasses::tryMerge(Id first, Id second, KnownOverwrites &overwrites) {
     return false;
   for (const BufferClass *c : {&a, &b})
     if (c->segment == step::Segment::batch ||
-        c->segment == step::Segment::constants)
+        c->segment == step::Segment::constants ||
+        c->segment == step::Segment::host)
       return false;
   if (!isTemporary(a) || !isTemporary(b)) {
     // A bound buffer cannot grow.

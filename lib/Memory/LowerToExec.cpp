@@ -30,6 +30,8 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <map>
+
 namespace tenon::memory {
 #define GEN_PASS_DEF_LOWERTOEXECPASS
 #include "tenon/Memory/Passes.h.inc"
@@ -39,8 +41,19 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::memory;
 
-/// Of a processor: what runs beside its other instructions.
-static constexpr int64_t collectiveQueue = 1;
+/// The queue of what runs beside other instructions.
+static int64_t queueOf(step::GroupKind kind) {
+  switch (kind) {
+  case step::GroupKind::collective:
+    return 1;
+  case step::GroupKind::save:
+    return 2;
+  case step::GroupKind::load:
+    return 3;
+  default:
+    return 0;
+  }
+}
 
 namespace {
 
@@ -74,10 +87,11 @@ private:
   void invoke(step::GroupOp group, StringRef callee,
               const PassedArguments &passed, int64_t parts = 1,
               int64_t queue = 0);
-  void awaitSome(Operation *behind, int64_t pending);
+  void awaitSome(Operation *behind, int64_t queue, int64_t pending);
 
   LogicalResult writeLibraryCall(step::GroupOp group);
   LogicalResult writeCollective(step::GroupOp group);
+  void writeTransfer(step::GroupOp group);
   LogicalResult writeWhile(stablehlo::WhileOp loop);
   LogicalResult writeBranches(Operation *op);
   StringRef kernelFor(step::GroupOp group, ArrayRef<int64_t> inPlace);
@@ -176,10 +190,11 @@ exec::InvokeOp ProgramWriter::invoke(Location loc, StringRef callee,
                                 uint64_t(parts), uint64_t(queue));
 }
 
-/// Waits behind an operation for all collectives but those started last.
-void ProgramWriter::awaitSome(Operation *behind, int64_t pending) {
-  auto wait = exec::WaitOp::create(
-      builder, behind->getLoc(), uint64_t(collectiveQueue), uint64_t(pending));
+/// Waits behind an operation for all in a queue but those started last.
+void ProgramWriter::awaitSome(Operation *behind, int64_t queue,
+                              int64_t pending) {
+  auto wait = exec::WaitOp::create(builder, behind->getLoc(), uint64_t(queue),
+                                   uint64_t(pending));
   int64_t time = record.endTimeOf(behind);
   record.describe(wait, behind, time, time, /*reads=*/{}, /*writes=*/{});
 }
@@ -205,14 +220,24 @@ LogicalResult ProgramWriter::writeSegments() {
            << step::segmentBytesAttrName << "'; run the stage plan first";
   exec::DeviceClassOp::create(builder, module.getLoc(), device.deviceClass);
   exec::MemorySpaceOp::create(builder, module.getLoc(), device.space);
+  const StringRef host = step::stringifySegment(step::Segment::host);
+  if (bytes.contains(host)) {
+    if (device.hostSpace.empty())
+      return function.emitError()
+             << "values wait in memory of the host, which the device class '"
+             << device.deviceClass << "' has not";
+    exec::MemorySpaceOp::create(builder, module.getLoc(), device.hostSpace);
+  }
   for (NamedAttribute entry : bytes) {
-    auto kind = exec::symbolizeSegmentKind(entry.getName());
+    const bool isOnHost = entry.getName() == host;
+    auto kind = isOnHost ? exec::SegmentKind::temporaries
+                         : exec::symbolizeSegmentKind(entry.getName());
     if (!kind)
       return module.emitError()
              << "unknown segment '" << entry.getName() << "'";
     exec::SegmentOp::create(
-        builder, module.getLoc(), entry.getName(), *kind, device.space,
-        device.deviceClass,
+        builder, module.getLoc(), entry.getName(), *kind,
+        isOnHost ? device.hostSpace : device.space, device.deviceClass,
         uint64_t(cast<IntegerAttr>(entry.getValue()).getInt()), uint64_t(64));
   }
   return success();
@@ -427,8 +452,18 @@ LogicalResult ProgramWriter::writeCollective(step::GroupOp group) {
     passed.add(slice(result), PlanRecord::none, record.valueOf(result));
   addScratch(group, passed);
   invoke(group, callee->second, passed, /*parts=*/1,
-         lastBeside(group) == group ? 0 : collectiveQueue);
+         lastBeside(group) == group ? 0 : queueOf(group.getKind()));
   return success();
+}
+
+/// A copy between the device and its host, which is always beside: that is what
+/// its queue is for.
+void ProgramWriter::writeTransfer(step::GroupOp group) {
+  PassedArguments passed;
+  Value operand = group.getInputs().front(), result = group.getResult(0);
+  passed.add(slice(operand), record.valueOf(operand), PlanRecord::none);
+  passed.add(slice(result), PlanRecord::none, record.valueOf(result));
+  invoke(group, copyCallee(), passed, /*parts=*/1, queueOf(group.getKind()));
 }
 
 LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
@@ -441,6 +476,10 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
     return writeLibraryCall(group);
   if (group.getKind() == step::GroupKind::collective)
     return writeCollective(group);
+  if (group.isTransfer()) {
+    writeTransfer(group);
+    return success();
+  }
   SmallVector<int64_t> inPlace;
   for (auto [index, output] : llvm::enumerate(group.getOutputs())) {
     int64_t overwritten = -1;
@@ -532,9 +571,9 @@ LogicalResult ProgramWriter::writeBranches(Operation *op) {
 }
 
 LogicalResult ProgramWriter::writeBlock(Block &block) {
-  // The last operation beside each collective that is not awaited yet, in the
-  // order in which they are started.
-  SmallVector<Operation *> beside;
+  // Per queue the last operation beside each one that is not awaited yet, in
+  // the order in which they are started.
+  std::map<int64_t, SmallVector<Operation *>> underWay;
   for (Operation &op : block.without_terminator()) {
     LogicalResult written = success();
     if (auto group = dyn_cast<step::GroupOp>(op))
@@ -548,15 +587,17 @@ LogicalResult ProgramWriter::writeBlock(Block &block) {
     if (failed(written))
       return failure();
     if (auto group = dyn_cast<step::GroupOp>(op);
-        group && lastBeside(group) != group)
-      beside.push_back(lastBeside(group));
-    // What is awaited comes with all that was started before.
-    auto due = llvm::find(llvm::reverse(beside), &op);
-    const int64_t pending = due - beside.rbegin();
-    if (pending == int64_t(beside.size()))
-      continue;
-    awaitSome(&op, pending);
-    beside.erase(beside.begin(), beside.end() - pending);
+        group && (group.isTransfer() || lastBeside(group) != group))
+      underWay[queueOf(group.getKind())].push_back(lastBeside(group));
+    for (auto &[queue, beside] : underWay) {
+      // What is awaited comes with all that was started before in its queue.
+      auto due = llvm::find(llvm::reverse(beside), &op);
+      const int64_t pending = due - beside.rbegin();
+      if (pending == int64_t(beside.size()))
+        continue;
+      awaitSome(&op, queue, pending);
+      beside.erase(beside.begin(), beside.end() - pending);
+    }
   }
   return success();
 }

@@ -51,7 +51,8 @@ private:
 } // namespace
 
 PackingProblem::PackingProblem(const BufferClasses &buffers,
-                               ArrayRef<JointRun> together) {
+                               ArrayRef<JointRun> together,
+                               step::Segment segment) {
   const Widening widening(buffers, together);
   auto add = [&](int64_t bytes, ArrayRef<Interval> intervals) {
     solver::OffsetPackingProblem::Buffer buffer;
@@ -71,11 +72,13 @@ PackingProblem::PackingProblem(const BufferClasses &buffers,
   };
   for (BufferClasses::Id id : buffers.representatives()) {
     const BufferClass &buffer = buffers[id];
-    if (buffer.segment != step::Segment::temporaries)
+    if (buffer.segment != segment)
       continue;
     classes.push_back(id);
     add(buffer.bytes, buffer.intervals);
   }
+  if (segment != step::Segment::temporaries)
+    return;
   for (const ScratchBuffer &scratch : buffers.scratch())
     add(scratch.bytes, {scratch.interval});
 }

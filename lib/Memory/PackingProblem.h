@@ -22,9 +22,11 @@ struct PackingProblem {
   llvm::SmallVector<BufferClasses::Id> classes;
 
   /// No value takes the place of another one while a run of `together` is
-  /// under way, as if all of it happened at once.
+  /// under way, as if all of it happened at once. Of `segment`, which is
+  /// `temporaries` or `host`.
   explicit PackingProblem(const BufferClasses &buffers,
-                          llvm::ArrayRef<JointRun> together = {});
+                          llvm::ArrayRef<JointRun> together = {},
+                          step::Segment segment = step::Segment::temporaries);
 };
 
 /// A short search for a small arena: some hundredths of a second.

@@ -1,8 +1,8 @@
 //===- PlanOffsets.cpp - A place for every value -------------------------===//
 //
-// Turns buffer classes into an offset-packing problem, solves it and writes the
+// Turns buffer classes into offset-packing problems, solves them and writes the
 // places into the IR. Segments of arguments, results and constants are laid out
-// in order; only temporaries are packed over time.
+// in order; only temporaries and what waits on the host are packed over time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ struct PlanOffsets : public memory::impl::PlanOffsetsPassBase<PlanOffsets> {
     offsets.clear();
     segmentBytes.fill(0);
     layOutBoundSegments(buffers);
-    if (failed(packTemporaries(buffers)))
+    if (failed(packWaiting(buffers)) || failed(packTemporaries(buffers)))
       return signalPassFailure();
     writePlaces(buffers);
   }
@@ -59,12 +59,33 @@ private:
   void layOutBoundSegments(const BufferClasses &buffers) {
     for (BufferClasses::Id id : buffers.representatives()) {
       const BufferClass &buffer = buffers[id];
-      if (buffer.segment == step::Segment::temporaries)
+      if (buffer.segment == step::Segment::temporaries ||
+          buffer.segment == step::Segment::host)
         continue;
       int64_t &bytes = bytesOf(buffer.segment);
       offsets[id] = bytes;
       bytes += aligned(buffer.bytes);
     }
+  }
+
+  /// In memory of the host, of which a budget says nothing.
+  LogicalResult packWaiting(const BufferClasses &buffers) {
+    const PackingProblem packing(buffers, /*together=*/{}, step::Segment::host);
+    if (packing.classes.empty())
+      return success();
+    solver::OffsetPackingSolution solution = packIntoSmallestArena(packing);
+    if (solution.status != solver::OffsetPackingStatus::Solved)
+      return getOperation().emitError()
+             << "packing what waits on the host failed: " << solution.message;
+    for (auto [index, id] : llvm::enumerate(packing.classes))
+      offsets[id] = solution.offsets[index];
+    bytesOf(step::Segment::host) = solution.arena;
+    remark::analysis(
+        getOperation().getLoc(),
+        remark::RemarkOpts::name("Waiting").category("memory-plan-offsets"))
+        << remark::metric("Buffers", packing.problem.buffers.size())
+        << remark::metric("HostBytes", solution.arena);
+    return success();
   }
 
   LogicalResult packTemporaries(const BufferClasses &buffers) {
@@ -141,7 +162,7 @@ private:
   /// and the search by clauses takes part.
   void fitIntoLimit(PackingProblem &packing,
                     solver::OffsetPackingSolution &solution) {
-    int64_t capacity = limit;
+    int64_t capacity = limit + bytesOf(step::Segment::host);
     for (int64_t bytes : segmentBytes)
       capacity -= bytes;
     if (solution.arena <= capacity || solution.certificate.bound > capacity)
@@ -257,16 +278,19 @@ private:
     SmallVector<NamedAttribute> bytes;
     for (step::Segment segment :
          {step::Segment::state, step::Segment::batch, step::Segment::results,
-          step::Segment::temporaries, step::Segment::constants})
-      bytes.push_back(
-          builder.getNamedAttr(step::stringifySegment(segment),
-                               builder.getI64IntegerAttr(bytesOf(segment))));
+          step::Segment::temporaries, step::Segment::constants,
+          step::Segment::host})
+      // Only some steps have anything wait.
+      if (segment != step::Segment::host || bytesOf(segment) > 0)
+        bytes.push_back(
+            builder.getNamedAttr(step::stringifySegment(segment),
+                                 builder.getI64IntegerAttr(bytesOf(segment))));
     function->setAttr(step::segmentBytesAttrName,
                       builder.getDictionaryAttr(bytes));
   }
 
   llvm::DenseMap<BufferClasses::Id, int64_t> offsets; // of representatives
-  std::array<int64_t, 5> segmentBytes{};
+  std::array<int64_t, step::getMaxEnumValForSegment() + 1> segmentBytes{};
 };
 
 } // namespace

@@ -57,6 +57,11 @@ LogicalResult verifyPlace(Operation *op, ModuleOp module, StringRef name,
   return success();
 }
 
+/// Whether values of a GPU wait there, in memory of its host.
+bool isPinned(exec::SegmentOp segment) {
+  return segment.getSpace() == "pinned";
+}
+
 LogicalResult verifySegment(exec::SegmentOp segment, ModuleOp module) {
   if (!module.lookupSymbol<exec::MemorySpaceOp>(segment.getSpace()))
     return segment.emitOpError("lies in the unknown memory space '")
@@ -64,6 +69,11 @@ LogicalResult verifySegment(exec::SegmentOp segment, ModuleOp module) {
   if (!module.lookupSymbol<exec::DeviceClassOp>(segment.getDeviceClass()))
     return segment.emitOpError("is for the unknown device class '")
            << segment.getDeviceClass() << "'";
+  if (isPinned(segment) &&
+      (segment.getKind() != exec::SegmentKind::temporaries ||
+       segment.getDeviceClass() != "cuda"))
+    return segment.emitOpError("has other than temporaries of a GPU in memory "
+                               "of its host");
   // 2^47 bytes are all a process can address.
   int64_t bytes = int64_t(segment.getBytes());
   if (bytes < 0 || bytes > int64_t(1) << 47)
@@ -164,6 +174,39 @@ LogicalResult verifyCollectiveArguments(exec::InvokeOp invoke,
   return success();
 }
 
+/// Collectives may be in queue 1, copies to the host in queue 2 and copies from
+/// there in queue 3. Nothing else touches memory of the host.
+LogicalResult verifyQueue(exec::InvokeOp invoke, Operation *callee,
+                          ModuleOp module) {
+  const auto queue = int64_t(invoke.getQueue());
+  auto isOnHost = [&](Value slice) {
+    return isPinned(module.lookupSymbol<exec::SegmentOp>(
+        slice.getDefiningOp<exec::SliceOp>().getSegment()));
+  };
+  if (queue < 0 || queue > 3)
+    return invoke.emitOpError("is in queue ") << queue << ", expected 0 to 3";
+  if (queue == 1 && !isa<exec::CollectiveOp>(callee))
+    return invoke.emitOpError("is in queue 1, which is for collectives");
+  if (!isa<exec::CopyOp>(callee)) {
+    if (queue > 1)
+      return invoke.emitOpError("is in queue ")
+             << queue << ", which is for copies";
+    if (llvm::any_of(invoke.getSlices(), isOnHost))
+      return invoke.emitOpError(
+          "touches memory of the host, which only copies may");
+    return success();
+  }
+  const bool fromHost = isOnHost(invoke.getSlices()[0]),
+             toHost = isOnHost(invoke.getSlices()[1]);
+  if (fromHost && toHost)
+    return invoke.emitOpError("copies within memory of the host");
+  if ((queue == 2 && !toHost) || (queue == 3 && !fromHost))
+    return invoke.emitOpError("is in queue ")
+           << queue << ", which is for copies " << (queue == 2 ? "to" : "from")
+           << " memory of the host";
+  return success();
+}
+
 LogicalResult verifyInvoke(exec::InvokeOp invoke, ModuleOp module) {
   Operation *callee = module.lookupSymbol(invoke.getCallee());
   if (!isa_and_present<func::FuncOp, exec::LibraryOp, exec::CollectiveOp,
@@ -176,17 +219,16 @@ LogicalResult verifyInvoke(exec::InvokeOp invoke, ModuleOp module) {
   if (int64_t(invoke.getParts()) < 1 || int64_t(invoke.getParts()) > most)
     return invoke.emitOpError("has ")
            << int64_t(invoke.getParts()) << " parts, expected at least 1";
-  if (int64_t(invoke.getQueue()) < 0 || int64_t(invoke.getQueue()) > most)
-    return invoke.emitOpError("is in queue ")
-           << int64_t(invoke.getQueue()) << ", expected 0 or more";
-  if (auto kernel = dyn_cast<func::FuncOp>(callee))
-    return verifyKernelArguments(invoke, kernel);
-  if (auto collective = dyn_cast<exec::CollectiveOp>(callee))
-    return verifyCollectiveArguments(invoke, collective);
   if (isa<exec::CopyOp>(callee) && invoke.getSlices().size() != 2)
     return invoke.emitOpError("passes ")
            << invoke.getSlices().size()
            << " slices, a copy takes where it reads and where it writes";
+  if (failed(verifyQueue(invoke, callee, module)))
+    return failure();
+  if (auto kernel = dyn_cast<func::FuncOp>(callee))
+    return verifyKernelArguments(invoke, kernel);
+  if (auto collective = dyn_cast<exec::CollectiveOp>(callee))
+    return verifyCollectiveArguments(invoke, collective);
   return success();
 }
 

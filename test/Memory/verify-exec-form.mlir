@@ -253,3 +253,149 @@ exec.program @step {
   } body {
   }
 }
+
+// -----
+
+// A value goes to the host and comes back.
+
+exec.device_class @cuda
+exec.memory_space @device
+exec.memory_space @pinned
+exec.segment @batch batch in @device of @cuda bytes 64 alignment 64
+exec.segment @host temporaries in @pinned of @cuda bytes 128 alignment 64
+exec.copy @copy
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  %1 = exec.slice @host[0] : memref<8xf32>
+  exec.invoke @copy(%0, %1) queue 2 : memref<8xf32>, memref<8xf32>
+  exec.wait queue 2
+  exec.invoke @copy(%1, %0) queue 3 : memref<8xf32>, memref<8xf32>
+  exec.wait queue 3
+}
+
+// -----
+
+exec.device_class @cuda
+exec.memory_space @device
+exec.memory_space @pinned
+exec.segment @batch batch in @device of @cuda bytes 64 alignment 64
+exec.segment @host temporaries in @pinned of @cuda bytes 128 alignment 64
+exec.copy @copy
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  %1 = exec.slice @host[0] : memref<8xf32>
+  // expected-error@+1 {{is in queue 2, which is for copies to memory of the host}}
+  exec.invoke @copy(%1, %0) queue 2 : memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+exec.device_class @cuda
+exec.memory_space @device
+exec.memory_space @pinned
+exec.segment @batch batch in @device of @cuda bytes 64 alignment 64
+exec.segment @host temporaries in @pinned of @cuda bytes 128 alignment 64
+exec.copy @copy
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  %1 = exec.slice @host[0] : memref<8xf32>
+  // expected-error@+1 {{is in queue 3, which is for copies from memory of the host}}
+  exec.invoke @copy(%0, %1) queue 3 : memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+exec.device_class @cuda
+exec.memory_space @device
+exec.memory_space @pinned
+exec.segment @batch batch in @device of @cuda bytes 64 alignment 64
+exec.segment @host temporaries in @pinned of @cuda bytes 128 alignment 64
+exec.copy @copy
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  %1 = exec.slice @host[0] : memref<8xf32>
+  // expected-error@+1 {{is in queue 1, which is for collectives}}
+  exec.invoke @copy(%0, %1) queue 1 : memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+exec.device_class @cuda
+exec.memory_space @device
+exec.memory_space @pinned
+exec.segment @batch batch in @device of @cuda bytes 64 alignment 64
+exec.segment @host temporaries in @pinned of @cuda bytes 128 alignment 64
+exec.copy @copy
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  %1 = exec.slice @host[0] : memref<8xf32>
+  // expected-error@+1 {{is in queue 4, expected 0 to 3}}
+  exec.invoke @copy(%0, %1) queue 4 : memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+exec.device_class @cuda
+exec.memory_space @device
+exec.memory_space @pinned
+exec.segment @batch batch in @device of @cuda bytes 64 alignment 64
+exec.segment @host temporaries in @pinned of @cuda bytes 128 alignment 64
+exec.copy @copy
+exec.program @step {
+  %0 = exec.slice @host[64] : memref<8xf32>
+  %1 = exec.slice @host[0] : memref<8xf32>
+  // expected-error@+1 {{copies within memory of the host}}
+  exec.invoke @copy(%0, %1) : memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+exec.device_class @cuda
+exec.memory_space @device
+exec.memory_space @pinned
+exec.segment @batch batch in @device of @cuda bytes 64 alignment 64
+exec.segment @host temporaries in @pinned of @cuda bytes 128 alignment 64
+func.func private @kernel_0(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  return
+}
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  %1 = exec.slice @host[0] : memref<8xf32>
+  // expected-error@+1 {{touches memory of the host, which only copies may}}
+  exec.invoke @kernel_0(%0, %1) : memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+exec.device_class @cuda
+exec.memory_space @device
+exec.memory_space @pinned
+exec.segment @batch batch in @device of @cuda bytes 64 alignment 64
+exec.segment @host temporaries in @pinned of @cuda bytes 128 alignment 64
+func.func private @kernel_0(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  return
+}
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  %1 = exec.slice @host[0] : memref<8xf32>
+  // expected-error@+1 {{is in queue 2, which is for copies}}
+  exec.invoke @kernel_0(%0, %1) queue 2 : memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+exec.device_class @cuda
+exec.memory_space @pinned
+// expected-error@+1 {{has other than temporaries of a GPU in memory of its host}}
+exec.segment @host state in @pinned of @cuda bytes 64 alignment 64
+exec.program @step {
+}
+
+// -----
+
+exec.device_class @cpu
+exec.memory_space @pinned
+// expected-error@+1 {{has other than temporaries of a GPU in memory of its host}}
+exec.segment @host temporaries in @pinned of @cpu bytes 64 alignment 64
+exec.program @step {
+}

@@ -16,7 +16,9 @@
 //                                                       there
 //
 // A collective with `step.beside` works on its operand, result and workspace
-// while as many operations behind it run.
+// while as many operations behind it run, and so do a save and a load on their
+// operand and result. What a save makes lies in the segment `host`, in a class
+// of its own.
 //
 // A *class* is a set of values in one buffer. Views belong to the class of what
 // they view, carried values of a loop to one class each. coalesce() then merges
@@ -60,7 +62,8 @@ struct Interval {
 struct BufferClass {
   std::vector<Interval> intervals; // sorted by begin
   int64_t bytes = 0;
-  /// The segment of an argument, a constant or a result; temporaries otherwise.
+  /// The segment of an argument, a constant or a result, and `host` for what a
+  /// save makes; temporaries otherwise.
   step::Segment segment = step::Segment::temporaries;
   /// Values of one class in one segment other than temporaries belong to the
   /// same argument, constant or result; its number among them.
@@ -113,7 +116,7 @@ public:
                                                                  : end->second;
   }
   /// The end of what an operation touches: 2t + 1 for what is only read. What a
-  /// collective works on lives until it is awaited.
+  /// collective, save or load works on lives until it is awaited.
   int64_t endOfUse(mlir::Operation *op) const;
   /// Behind the last interval.
   int64_t endOfStep() const { return 2 * now + 2; }
@@ -159,8 +162,8 @@ bool mayOverwrite(step::GroupOp group, unsigned operand, unsigned result);
 /// Whether the group only hands on its operand, within the device's memory.
 bool isCopy(step::GroupOp group);
 
-/// The last operation that runs beside the group, if it is a collective that
-/// any run beside, otherwise the group.
+/// The last operation that runs beside the group, if it is a collective, save
+/// or load that any run beside, otherwise the group.
 mlir::Operation *lastBeside(step::GroupOp group);
 
 } // namespace tenon::memory

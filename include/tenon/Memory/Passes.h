@@ -25,10 +25,11 @@ namespace tenon::memory {
 #include "tenon/Memory/Passes.h.inc"
 
 /// What a program runs on, in the words of a file: its device class, the memory
-/// space that all segments lie in, and how it cuts launches. By default the
-/// processor.
+/// space that all segments lie in but that of what waits on the host, whose
+/// space is named apart where there is one, and how it cuts launches. By
+/// default the processor.
 struct ProgramDevice {
-  llvm::StringLiteral deviceClass = "cpu", space = "host";
+  llvm::StringLiteral deviceClass = "cpu", space = "host", hostSpace = "";
   target::LaunchLimits launches = {};
 };
 

@@ -277,11 +277,12 @@ def OverlapCollectivesPass : Pass<"memory-overlap-collectives", "::mlir::func::F
 def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncOp"> {
   let summary = "let run beside a collective what does not touch its bytes";
   let description = [{
-    Of a function in scheduled form: sets `step.beside` of each collective to the
-    number of operations behind it that touch none of the bytes it writes and
-    write none of those it reads. Places stay as they are, so this takes no
-    memory. A collective that is predicted to take less than running it
-    beside others does stays alone.
+    Of a function in scheduled form: sets `step.beside` of each collective, save
+    and load to the number of operations behind it that touch none of the bytes it
+    writes and write none of those it reads. Places stay as they are, so this takes
+    no memory. A collective that is predicted to take less than running it
+    beside others does stays alone. More may run beside a save or a load than
+    was planned, never less.
 
     ```mlir
     // before
@@ -539,7 +540,9 @@ def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
     Finds out when each value lives, lets values share a buffer where one ends as
     the other begins (state updated in place, carried values of loops, operands
     that a group may overwrite), and packs what remains into one arena with the
-    offset-packing solver. The solver's lower bound is reported as a remark.
+    offset-packing solver. The solver's lower bound is reported as a remark. What
+    saves make waits in the segment `host`, an arena of its own that no limit
+    counts.
 
     ```mlir
     // before
@@ -594,7 +597,9 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
   let description = [{
     Outlines each distinct group body into a kernel function, each distinct
     library call into a description, and writes the program: launches and calls
-    on slices, copies where a value has to move, loops and branches. What scheduled
+    on slices, copies where a value has to move, loops and branches. Saves and
+    loads are copies in queues of their own, which are awaited behind the last
+    operation beside each (`step.beside`). What scheduled
     form knows of values, lifetimes and buffers stays beside it for whoever checks
     or shows the plan (docs/Forms.md).
 

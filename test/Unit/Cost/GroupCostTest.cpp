@@ -65,6 +65,21 @@ protected:
   OwningOpRef<ModuleOp> module;
 };
 
+/// Its bytes move over a link of their own, beside others.
+TEST_F(GroupCosts, ATransferTakesItsStart) {
+  StepCost step = predictStep(parse(R"(
+    func.func @main(%x: tensor<1000000xf32>) {
+      %0 = step.group save(%x) : (tensor<1000000xf32>) -> tensor<1000000xf32> {
+      ^bb0(%a: tensor<1000000xf32>):
+        step.yield %a : tensor<1000000xf32>
+      }
+      return
+    })"),
+                              machine());
+  EXPECT_EQ(step.total.bytes, 0);
+  EXPECT_DOUBLE_EQ(step.total.seconds, launch);
+}
+
 TEST_F(GroupCosts, ALargeSumIsBoundByMemory) {
   // 3 * 4 MB at 10 GB/s.
   StepCost step = sumOf(1000000);
