@@ -124,7 +124,11 @@ def test_bits_are_those_without_waiting(programs: Programs) -> None:
     value = 4 * ELEMENTS
     assert bytes_of("temporaries", programs.kept) - bytes_of("temporaries", programs.waiting) >= value
     assert bytes_of("pinned memory of the host", programs.waiting) == 2 * value
-    assert "pinned" not in succeed("verify", programs.kept)
+    assert re.search(rf"host \(pinned\) +{2 * value}\n", succeed("inspect", programs.waiting))
+    waits = f"pinned memory of the host, for values that wait: {2 * value / 1024:.2f} KiB"
+    assert waits in succeed("inspect", programs.waiting, "--memory")
+    for command in ("verify", "inspect"):
+        assert "pinned" not in succeed(command, programs.kept)
 
 
 def test_what_is_not_awaited_is_refused(programs: Programs, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 
 #include "tools/tenon-compiler/MemoryProfile.h"
 
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Support/Bytes.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -20,11 +21,10 @@ MemoryProfile::MemoryProfile(const format::Index &index,
                              const format::Plan &plan)
     : plan(plan) {
   auto isTemporary = [&](const format::Slice &buffer) {
-    return index.segments[buffer.segment].kind ==
-           format::SegmentKind::temporaries;
+    return format::hasTemporaries(index, index.segments[buffer.segment]);
   };
   for (const format::Segment &segment : index.segments)
-    if (segment.kind == format::SegmentKind::temporaries)
+    if (format::hasTemporaries(index, segment))
       arena += segment.bytes;
   for (const format::PlannedOperation &operation : plan.operations) {
     operations.try_emplace(operation.begin, &operation);
@@ -101,17 +101,24 @@ static std::string reasonOf(const MemoryProfile &profile,
 
 void tool::printMemory(const format::Index &index, const format::Plan &plan,
                        const MemoryProfile &profile, int64_t rows) {
-  uint64_t total = 0;
-  for (const format::Segment &segment : index.segments)
+  uint64_t total = 0, waiting = 0;
+  std::string parts;
+  for (const format::Segment &segment : index.segments) {
+    if (format::isPinned(index, segment)) {
+      waiting += segment.bytes;
+      continue;
+    }
     total += segment.bytes;
+    parts += (parts.empty() ? " " : ", ") + std::string(name(segment.kind)) +
+             " " + printBytes(int64_t(segment.bytes));
+  }
   llvm::outs() << "memory " << printBytes(int64_t(total));
   if (plan.memoryBudget)
     llvm::outs() << " of " << printBytes(int64_t(plan.memoryBudget));
-  llvm::outs() << ":";
-  for (const format::Segment &segment : index.segments)
-    llvm::outs() << (&segment == &index.segments.front() ? " " : ", ")
-                 << name(segment.kind) << " "
-                 << printBytes(int64_t(segment.bytes));
+  llvm::outs() << ":" << parts;
+  if (waiting)
+    llvm::outs() << "\npinned memory of the host, for values that wait: "
+                 << printBytes(int64_t(waiting));
   uint64_t bound = plan.temporariesBound;
   llvm::outs() << "\ntemporaries: lower bound for this order "
                << printBytes(int64_t(bound)) << ", gap "

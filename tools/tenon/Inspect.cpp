@@ -11,6 +11,7 @@
 #include "tenon/Format/Holding.h"
 #include "tenon/Format/Mesh.h"
 #include "tenon/Format/Parts.h"
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/HostCalls.h"
 #include "tenon/Libraries/Stored.h"
@@ -303,7 +304,9 @@ int inspectFile(const std::string &path, const CodeView &view) {
                 format::meshText(index.mesh).c_str());
   std::printf("%-14s %14s\n", "segment", "bytes");
   for (const format::Segment &segment : index.segments)
-    std::printf("%-14s %14llu\n", name(segment.kind).data(),
+    std::printf("%-14s %14llu\n",
+                format::isPinned(index, segment) ? "host (pinned)"
+                                                 : name(segment.kind).data(),
                 static_cast<unsigned long long>(segment.bytes));
   for (const format::GpuModule &module : index.gpuModules)
     printGpuModule(index, module);

@@ -13,6 +13,7 @@
 #include "tools/tenon/ProgressLine.h"
 #include "tools/tenon/TraceFile.h"
 
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Runtime/Checkpoint.h"
 #include "tenon/Runtime/Processes.h"
 #include "tenon/Runtime/Scalars.h"
@@ -156,7 +157,8 @@ void printSummary(const runtime::Executor &executor,
   }
   uint64_t planned = 0;
   for (const format::Segment &segment : executor.index().segments)
-    planned += segment.bytes;
+    if (!format::isPinned(executor.index(), segment))
+      planned += segment.bytes;
   std::printf("memory     planned %.1f MiB, process at most %.1f MiB\n",
               planned / 1048576.0, mostResidentKiB() / 1024.0);
 }
