@@ -31,7 +31,7 @@ Index fullIndex() {
   index.subnormals = Subnormals::keep;
   index.deviceClasses = {{"cpu", "x86-64-v4", {"avx512f", "avx512_bf16"}},
                          {"gpu", "sm_90", {}}};
-  index.memorySpaces = {{"host"}, {"pinned"}};
+  index.memorySpaces = {{"host"}, {"device"}};
   index.segments = {
       {"state", SegmentKind::state, 0, 1, 4096, 64},
       {"temporaries", SegmentKind::temporaries, 1, 0, 1 << 20, 4096},
