@@ -492,6 +492,13 @@ void solveRecomputeFrontier(
     const RecomputeOptions &options,
     const std::function<void(const RecomputeSolution &)> &visit);
 
+/// Of each position in the order of a valid plan, the last one that starts
+/// before the transfer of the save or load there has ended; the position itself
+/// where nothing does, or where a node runs.
+std::vector<size_t> transferEnds(const RecomputeProblem &problem,
+                                 const std::vector<int32_t> &rows,
+                                 const std::vector<int32_t> &order);
+
 /// Recomputes what the solution claims and returns the first claim that is
 /// false, or nothing. No bound above the cost of a plan is accepted, and no
 /// certificate that is not exact in 128 bits. Linear in the problem and the

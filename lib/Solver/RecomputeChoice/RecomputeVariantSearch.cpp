@@ -280,6 +280,17 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
   if (search.best.status == RecomputeStatus::Solved &&
       search.best.cost > solution.bound)
     search.attempt(RecomputeChoices(search.chosen), options.moves / 2);
+  // Where transfers are dear, a plan without any is the best, and needs as long
+  // a search as one with some.
+  if (!problem.variants.empty() &&
+      (search.best.status != RecomputeStatus::Solved ||
+       (search.best.cost > solution.bound && !search.chosen.waits.empty())) &&
+      !suggestions.empty())
+    search.attempt({search.best.status == RecomputeStatus::Solved
+                        ? search.chosen.rows
+                        : suggestions.front().rows,
+                    {}},
+                   options.moves / 2);
   if (search.best.status != RecomputeStatus::Solved ||
       search.best.cost > solution.bound)
     search.exhaust(options.moves);

@@ -242,86 +242,123 @@ tenon::solver::fixChoices(const RecomputeProblem &problem,
   return Fixing(problem, choices).run();
 }
 
-std::optional<RecomputeMeasure>
-tenon::solver::measureOperations(const RecomputeProblem &problem,
-                                 const std::vector<int32_t> &rows,
-                                 const std::vector<int32_t> &order) {
-  const RecomputeGraph graph(
-      std::move(fixChoices(problem, {rows, {}})->problem));
-  const auto count = static_cast<int32_t>(problem.variants.size());
-  // Copies follow the values.
-  std::vector<int64_t> bytes = graph.bytes;
-  for (const RecomputeProblem::Variant &variant : problem.variants)
-    bytes.push_back(variant.bytes);
-  auto forEach = [&](int32_t operation, bool reads, auto visit) {
+namespace {
+/// A plan of the whole problem, run on a clock.
+struct Replay {
+  const RecomputeProblem &problem;
+  const RecomputeGraph graph; // with the chosen rows
+  bool valid = true;
+  int64_t cost = 0;
+  /// Of each position, the last one that starts before the transfer of the
+  /// save or load there has ended; itself where there is none.
+  std::vector<size_t> until;
+
+  Replay(const RecomputeProblem &problem, const std::vector<int32_t> &rows,
+         const std::vector<int32_t> &order)
+      : problem(problem),
+        graph(std::move(fixChoices(problem, {rows, {}})->problem)) {
+    run(order);
+  }
+
+  /// Of an operation, what it reads or makes: values, and behind them a copy
+  /// per variant.
+  template <typename Visit>
+  void forEach(int32_t operation, bool reads, Visit visit) const {
     if (operation < graph.nodes) {
       for (int32_t value :
            reads ? graph.inputs(operation) : graph.outputs(operation))
         visit(value);
       return;
     }
-    int32_t variant = (operation - graph.nodes) / 2;
+    int32_t variant = variantOf(operation);
     bool load = operation == problem.loadOf(variant);
     visit(load == reads ? graph.values + variant
                         : problem.variants[variant].value);
-  };
+  }
+  int32_t variantOf(int32_t operation) const {
+    return (operation - graph.nodes) / 2;
+  }
+
+private:
+  void run(const std::vector<int32_t> &order);
+};
+} // namespace
+
+void Replay::run(const std::vector<int32_t> &order) {
+  const size_t count = problem.variants.size();
   // The clock may begin below zero.
   constexpr int64_t longAgo = INT64_MIN / 2;
-  std::vector<int64_t> starts(order.size()), arrives(bytes.size(), longAgo),
-      moving(bytes.size(), longAgo), saved(count, -1);
-  std::vector<std::pair<size_t, int32_t>> holds; // until a position, a value
-  int64_t clock = 0, engine[2] = {0, 0};
-  bool valid = true;
-  struct Transfer {
-    size_t position;
-    int64_t end;
-    int32_t variant;
-  };
-  std::vector<Transfer> transfers;
+  std::vector<int64_t> starts(order.size()),
+      arrives(graph.values + count, longAgo), moving(arrives),
+      ends(order.size(), longAgo), saved(count, -1);
+  int64_t engine[2] = {0, 0};
   for (size_t position = 0; position < order.size(); ++position) {
     int32_t operation = order[position];
-    starts[position] = clock;
-    auto arrived = [&](int32_t value) { valid &= arrives[value] <= clock; };
+    starts[position] = cost;
+    auto arrived = [&](int32_t value) { valid &= arrives[value] <= cost; };
     forEach(operation, true, arrived);
     if (operation < graph.nodes)
       for (int32_t value : graph.lateInputs(operation))
         arrived(value);
     forEach(operation, false,
-            [&](int32_t value) { valid &= moving[value] <= clock; });
+            [&](int32_t value) { valid &= moving[value] <= cost; });
     if (operation < graph.nodes) {
-      clock += graph.cost[operation];
+      cost += graph.cost[operation];
       for (int32_t value : graph.outputs(operation))
         arrives[value] = longAgo;
       continue;
     }
-    int32_t index = (operation - graph.nodes) / 2;
+    int32_t index = variantOf(operation);
     const RecomputeProblem::Variant &variant = problem.variants[index];
     bool load = operation == problem.loadOf(index);
     valid &= !load || saved[index] >= 0;
-    clock += load ? variant.loadCost : variant.saveCost;
-    int64_t end = load ? std::max(clock, saved[index]) : clock;
+    cost += load ? variant.loadCost : variant.saveCost;
+    int64_t end = load ? std::max(cost, saved[index]) : cost;
     if (variant.transfer > 0)
       engine[load] = end = std::max(end, engine[load]) + variant.transfer;
     (load ? arrives[variant.value] : saved[index]) = end;
     for (int32_t moved : {variant.value, graph.values + index})
       moving[moved] = std::max(moving[moved], end);
-    transfers.push_back({position, end, index});
+    ends[position] = end;
   }
-  if (!valid)
+  for (size_t position = 0; position < order.size(); ++position) {
+    auto next = std::lower_bound(starts.begin(), starts.end(), ends[position]);
+    until.push_back(std::max<size_t>(position + 1, next - starts.begin()) - 1);
+  }
+}
+
+std::vector<size_t>
+tenon::solver::transferEnds(const RecomputeProblem &problem,
+                            const std::vector<int32_t> &rows,
+                            const std::vector<int32_t> &order) {
+  return Replay(problem, rows, order).until;
+}
+
+std::optional<RecomputeMeasure>
+tenon::solver::measureOperations(const RecomputeProblem &problem,
+                                 const std::vector<int32_t> &rows,
+                                 const std::vector<int32_t> &order) {
+  const Replay replay(problem, rows, order);
+  if (!replay.valid)
     return std::nullopt;
-  for (const Transfer &transfer : transfers) {
-    size_t last = std::lower_bound(starts.begin(), starts.end(), transfer.end) -
-                  starts.begin();
-    if (last < transfer.position + 2)
-      continue;
-    holds.push_back({last - 1, problem.variants[transfer.variant].value});
-    holds.push_back({last - 1, graph.values + transfer.variant});
-  }
+  const RecomputeGraph &graph = replay.graph;
+  // Copies follow the values.
+  std::vector<int64_t> bytes = graph.bytes;
+  for (const RecomputeProblem::Variant &variant : problem.variants)
+    bytes.push_back(variant.bytes);
+  std::vector<std::pair<size_t, int32_t>> holds; // until a position, a value
+  for (size_t position = 0; position < order.size(); ++position)
+    if (replay.until[position] > position) {
+      int32_t variant = replay.variantOf(order[position]);
+      holds.push_back(
+          {replay.until[position], problem.variants[variant].value});
+      holds.push_back({replay.until[position], graph.values + variant});
+    }
   std::sort(holds.begin(), holds.end());
   std::vector<char> live(bytes.size(), 0);
   const std::vector<char> first = firstRuns(graph.nodes, order);
   RecomputeMeasure result;
-  result.cost = clock;
+  result.cost = replay.cost;
   int64_t held = 0;
   int32_t begun = graph.nodes; // nodes whose first run is before this one
   for (size_t position = order.size(); position-- > 0;) {
@@ -342,11 +379,11 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
       for (auto [value, size] : graph.overwrites(operation))
         peak += live[value] ? size : 0;
     int64_t leaving = 0;
-    forEach(operation, false, [&](int32_t value) {
+    replay.forEach(operation, false, [&](int32_t value) {
       (live[value] ? leaving : peak) += bytes[value];
       live[value] = 0;
     });
-    forEach(operation, true, enter);
+    replay.forEach(operation, true, enter);
     if (isNode)
       for (int32_t value : graph.lateInputs(operation))
         if (graph.producer[value] < begun)

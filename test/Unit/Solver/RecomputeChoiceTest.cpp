@@ -296,6 +296,8 @@ TEST(RecomputeChoice, VariantsWaitElsewhere) {
   // 4 of its 10 bytes fit, so a price pays for part of the 3.
   EXPECT_EQ(solution.bound, 26);
   EXPECT_EQ(solution.order, (std::vector<int32_t>{0, 6, 1, 2, 3, 7, 4, 5}));
+  EXPECT_EQ(transferEnds(problem, {}, solution.order),
+            (std::vector<size_t>{0, 2, 2, 3, 4, 6, 6, 7}));
   EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
   // An engine too slow for the time between.
   problem.variants[0].transfer = 50;
