@@ -27,7 +27,12 @@ bool CandidatePlanner::order() {
     grouped.emitError() << "there is no function @main to plan";
     return false;
   }
+  // Transfers are held against a clock, which parts of groups would turn back.
+  if (search.hostLink)
+    dropParts(main);
   model = std::make_unique<memory::RecomputeModel>(main.getBody().front());
+  if (search.hostLink)
+    model->addVariants(*search.hostLink);
   ordered = std::move(module);
   return true;
 }
@@ -47,9 +52,11 @@ static void readBytes(PlannedStep &plan) {
   func::FuncOp main = plan.main();
   auto segments =
       main->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
-  plan.bytes = 0;
+  plan.bytes = plan.hostBytes = 0;
   for (NamedAttribute segment : segments)
-    plan.bytes += cast<IntegerAttr>(segment.getValue()).getInt();
+    (segment.getName() == step::stringifySegment(step::Segment::host)
+         ? plan.hostBytes
+         : plan.bytes) += cast<IntegerAttr>(segment.getValue()).getInt();
   plan.temporaries = segments
                          .getAs<IntegerAttr>(
                              step::stringifySegment(step::Segment::temporaries))
@@ -178,7 +185,10 @@ std::optional<PlannedStep> CandidatePlanner::plan(const Request &request) {
   result.module = ordered->clone();
   func::FuncOp main = result.main();
   memory::RecomputeModel copy(main.getBody().front());
-  memory::writeRecomputation(main, copy, result.solution);
+  if (search.hostLink)
+    copy.addVariants(*search.hostLink);
+  if (failed(memory::writeRecomputation(main, copy, result.solution)))
+    return std::nullopt;
   // What fits need not be smaller.
   const bool isEnough = isQuick || request.allowedBytes > 0;
   if (!placeBuffers(result, search, /*quick=*/isEnough, request.budget))

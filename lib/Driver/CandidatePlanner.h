@@ -11,8 +11,8 @@
 // what the budget allows, whatever was asked for, so they hold for every plan
 // within the budget.
 //
-// The budget covers all segments: state, batch, results, constants and
-// temporaries with the scratch of kernels and libraries.
+// The budget covers all segments on the device: state, batch, results,
+// constants and temporaries with the scratch of kernels and libraries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,11 +35,12 @@ namespace tenon::driver {
 
 /// What a plan needs and costs.
 struct PlanFigures {
-  int64_t bytes = 0;            // of all segments
+  int64_t bytes = 0;            // of all segments on the device
   int64_t temporaries = 0;      // of these
   int64_t temporariesBound = 0; // no placing of this plan's buffers needs less
   int64_t livePeak = 0;  // temporaries as the recomputation problem counts
   int64_t liveLimit = 0; // what was asked of the solver
+  int64_t hostBytes = 0; // where values wait in the host's memory
   /// Predicted time of the quickest plan without a budget, of all candidates
   /// that were planned.
   int64_t baseNanoseconds = 0;
@@ -64,6 +65,8 @@ struct PlannedStep : PlanFigures {
 struct SearchOptions {
   bool parallel = true; // several threads work
   bool verify = false;  // MLIR's verifier after each pass, and the form
+  /// The way to the host's memory where values may wait there.
+  std::optional<memory::HostLink> hostLink;
 };
 
 PlannedStep copyOf(const PlannedStep &plan);

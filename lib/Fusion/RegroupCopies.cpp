@@ -11,6 +11,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/JoinGroups.h"
 
@@ -94,6 +95,23 @@ void nameNodes(step::GroupOp copy, step::GroupOp reader, step::GroupOp joined) {
                   DenseI64ArrayAttr::get(copy.getContext(), before));
 }
 
+/// What runs beside the operations in front counts one less.
+void leaveOut(step::GroupOp copy) {
+  Builder builder(copy.getContext());
+  int64_t distance = 1;
+  for (Operation *op = copy->getPrevNode(); op;
+       op = op->getPrevNode(), ++distance) {
+    auto beside = op->getAttrOfType<IntegerAttr>(step::besideAttrName);
+    if (!beside || beside.getInt() < distance)
+      continue;
+    if (beside.getInt() > 1)
+      op->setAttr(step::besideAttrName,
+                  builder.getI64IntegerAttr(beside.getInt() - 1));
+    else
+      op->removeAttr(step::besideAttrName);
+  }
+}
+
 struct RegroupCopies
     : public fusion::impl::RegroupCopiesPassBase<RegroupCopies> {
   using RegroupCopiesPassBase::RegroupCopiesPassBase;
@@ -149,6 +167,7 @@ private:
                     builder.getI64IntegerAttr(std::llround(together * 1e9)));
     reader->replaceAllUsesWith(joined);
     reader.erase();
+    leaveOut(copy);
     copy.erase();
   }
 

@@ -1,16 +1,19 @@
 //===- ApplyRecomputation.cpp - A recomputation plan becomes operations ---===//
 //
 // The half of RecomputeModel that carries a plan back: operations in its order,
-// copies where a node repeats, loops in the rows that were chosen.
+// copies where a node repeats, saves and loads where values wait in the host's
+// memory, loops in the rows that were chosen.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Memory/RecomputeModel.h"
 
 #include "LoopTable.h"
+#include "PlanRecord.h"
 #include "ReplacedState.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/IR/Builders.h"
@@ -73,7 +76,39 @@ public:
     return copied;
   }
 
+  /// Has the value, as it was computed last, copied to the host's memory.
+  step::GroupOp save(int32_t variant, Value value) {
+    step::GroupOp saved =
+        transfer(step::GroupKind::save, value, latest(value, end));
+    copies[variant] = saved->getResult(0);
+    return saved;
+  }
+
+  /// Has the copy copied back; the value is read from there from now on. Null
+  /// if there is no copy.
+  step::GroupOp load(int32_t variant, Value value) {
+    Value copy = copies.lookup(variant);
+    if (!copy)
+      return nullptr;
+    step::GroupOp loaded = transfer(step::GroupKind::load, value, copy);
+    loaded->setAttr(step::recomputedAttrName, builder.getUnitAttr());
+    computed[value] = loaded->getResult(0);
+    return loaded;
+  }
+
 private:
+  step::GroupOp transfer(step::GroupKind kind, Value value, Value from) {
+    auto result = cast<OpResult>(value);
+    Location location = locationOf(result.getOwner(), result.getResultNumber());
+    auto group = step::GroupOp::create(
+        builder, location, TypeRange(from.getType()), ValueRange(from), kind);
+    OpBuilder::InsertionGuard guard(builder);
+    Block *body =
+        builder.createBlock(&group.getBody(), {}, from.getType(), {location});
+    step::YieldOp::create(builder, location, body->getArguments());
+    return group;
+  }
+
   /// The operation and all in its regions; nothing in a group reads from
   /// outside of it.
   static void forEachReader(Operation *op,
@@ -113,7 +148,19 @@ private:
   llvm::DenseMap<Value, Value>
       computed; // value of the program to its last copy
   llvm::DenseMap<Value, std::pair<Value, Value>> names; // source and name of it
+  llvm::DenseMap<int32_t, Value> copies; // by variant, in the host's memory
 };
+
+/// Puts onto a save or load how many operations its transfer runs beside: all
+/// up to `last`.
+void noteBeside(Operation *transfer, Operation *last) {
+  int64_t count = 0;
+  for (Operation *op = transfer; op != last; op = op->getNextNode())
+    ++count;
+  if (count > 0)
+    transfer->setAttr(step::besideAttrName,
+                      Builder(transfer->getContext()).getI64IntegerAttr(count));
+}
 
 } // namespace
 
@@ -138,12 +185,27 @@ static void replaceStateSoon(func::FuncOp main,
   }
 }
 
-void RecomputeModel::applyPlan(Block &block, ArrayRef<int32_t> order,
-                               ArrayRef<int32_t> rows) {
-  RecomputeModel(block, Extent::nodesOnly).apply(order, rows);
+LogicalResult RecomputeModel::applyPlan(Block &block, ArrayRef<int32_t> order,
+                                        ArrayRef<int32_t> rows) {
+  return RecomputeModel(block, Extent::nodesOnly).apply(order, rows);
 }
 
-void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
+LogicalResult RecomputeModel::apply(ArrayRef<int32_t> order,
+                                    ArrayRef<int32_t> rows) {
+  // What holds values that leave a loop's body comes behind its nodes and has
+  // no operations; it is none of `nodes` if only these were formed.
+  const auto nodeCount = int32_t(nodes.size());
+  const int32_t operationCount =
+      model.nodes.empty() ? nodeCount + 1 : model.operationCount();
+  for (int32_t operation : order)
+    if (operation < 0 || operation >= operationCount)
+      return block.getParentOp()->emitError()
+             << "the plan of recomputation runs operation " << operation
+             << ", but its problem has " << operationCount;
+  // The last position beside which each transfer runs.
+  const std::vector<size_t> until =
+      model.variants.empty() ? std::vector<size_t>()
+                             : solver::transferEnds(model, rows, order);
   Builder attributes(block.getParentOp()->getContext());
   auto note = [&](Operation *op, StringRef name, int64_t value) {
     op->setAttr(name, attributes.getI64IntegerAttr(value));
@@ -165,8 +227,9 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
     rows = rows.drop_front();
     loop->removeAttr(step::loopRowsAttrName);
     loop->removeAttr(step::loopFloorsAttrName);
-    if (!row.order.empty())
-      applyPlan(loop.getBody().front(), row.order, row.rows);
+    if (!row.order.empty() &&
+        failed(applyPlan(loop.getBody().front(), row.order, row.rows)))
+      return failure();
   }
   SmallVector<Operation *> constants, names;
   for (Operation &op : block.without_terminator()) {
@@ -180,11 +243,40 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
 
   PlanWriter writer(block, aliases);
   std::vector<bool> hasRun(nodes.size(), false);
-  for (int32_t node : order) {
-    // What holds values that leave has no operations, nor a place in `nodes` if
-    // only these were formed.
-    if (size_t(node) >= nodes.size())
+  std::vector<Operation *> written(order.size(), nullptr); // the last of each
+  for (auto [position, node] : llvm::enumerate(order)) {
+    if (node >= nodeCount) {
+      if (model.variants.empty())
+        continue;
+      const int32_t variant = (node - nodeCount) / 2;
+      const solver::RecomputeProblem::Variant &entry =
+          model.variants[size_t(variant)];
+      const bool isLoad = node == model.loadOf(size_t(variant));
+      const Value value = valueOf(entry.value);
+      const int32_t producer = model.producer(entry.value);
+      step::GroupOp transfer = isLoad ? writer.load(variant, value)
+                               : hasRun[size_t(producer)]
+                                   ? writer.save(variant, value)
+                                   : nullptr;
+      if (!transfer)
+        return block.getParentOp()->emitError()
+               << "the plan of recomputation "
+               << (isLoad ? "loads variant " : "saves variant ") << variant
+               << " before " << (isLoad ? "its save" : "its value is computed");
+      note(transfer, step::nodeAttrName, node);
+      note(transfer, step::nanosecondsAttrName,
+           isLoad ? entry.loadCost : entry.saveCost);
+      note(transfer, step::transferNanosecondsAttrName, entry.transfer);
+      const int64_t number = isLoad ? entry.value : -1;
+      transfer->setAttr(step::nodeValuesAttrName,
+                        attributes.getDenseI64ArrayAttr(number));
+      if (isLoad)
+        transfer->setAttr(
+            step::nodeBytesAttrName,
+            attributes.getDenseI64ArrayAttr(model.bytes(entry.value)));
+      written[position] = transfer;
       continue;
+    }
     const Node &entry = nodes[node];
     bool again = hasRun[node];
     hasRun[node] = true;
@@ -212,11 +304,12 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
     for (Operation *op : entry.operations) {
       if (!again)
         writer.move(op);
-      noteNode(again ? writer.copy(op) : op,
-               SmallVector<Value>(op->getResults()));
+      written[position] = again ? writer.copy(op) : op;
+      noteNode(written[position], SmallVector<Value>(op->getResults()));
     }
     if (entry.whole) {
-      Operation *part = writer.copyPart(entry.whole, entry.part);
+      Operation *part = written[position] =
+          writer.copyPart(entry.whole, entry.part);
       note(part, step::nanosecondsAttrName, entry.nanoseconds);
       if (entry.scratchBytes)
         note(part, step::scratchBytesAttrName, entry.scratchBytes);
@@ -236,4 +329,13 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
       op->erase();
   if (isMain())
     replaceStateSoon(cast<func::FuncOp>(block.getParentOp()), waiting);
+  for (size_t position = 0; position < until.size(); ++position) {
+    size_t last = until[position];
+    if (last == position)
+      continue;
+    while (!written[last])
+      --last;
+    noteBeside(written[position], written[last]);
+  }
+  return success();
 }

@@ -45,8 +45,9 @@ solver::RecomputeOptions memory::recomputeOptions() {
   return options;
 }
 
-void memory::writeRecomputation(func::FuncOp main, RecomputeModel &model,
-                                const solver::RecomputeSolution &solution) {
+LogicalResult
+memory::writeRecomputation(func::FuncOp main, RecomputeModel &model,
+                           const solver::RecomputeSolution &solution) {
   int64_t base = model.problem().baseCost();
   Builder builder(main.getContext());
   auto integer = [&](StringRef name, int64_t value) {
@@ -92,8 +93,9 @@ void memory::writeRecomputation(func::FuncOp main, RecomputeModel &model,
       << remark::metric("BaseNanoseconds", base)
       << remark::metric("Nanoseconds", solution.cost)
       << remark::metric("BoundNanoseconds", solution.bound);
-  if (solution.status == solver::RecomputeStatus::Solved)
-    model.apply(solution.order, solution.rows);
+  return solution.status == solver::RecomputeStatus::Solved
+             ? model.apply(solution.order, solution.rows)
+             : success();
 }
 
 void memory::writeProof(func::FuncOp main,
@@ -119,7 +121,12 @@ struct ChooseRecomputation
     func::FuncOp main = getOperation();
     if (main.isDeclaration())
       return;
+    if (hostBytesPerSecond > 0)
+      dropParts(main);
     RecomputeModel model(main.getBody().front());
+    if (hostBytesPerSecond > 0)
+      model.addVariants(
+          {double(hostBytesPerSecond), double(hostStartNanoseconds) * 1e-9});
     solver::RecomputeOptions options = recomputeOptions();
     options.moves = moves;
     options.quick = quick;
@@ -130,7 +137,8 @@ struct ChooseRecomputation
                        << solution.message;
       return signalPassFailure();
     }
-    writeRecomputation(main, model, solution);
+    if (failed(writeRecomputation(main, model, solution)))
+      signalPassFailure();
   }
 };
 } // namespace

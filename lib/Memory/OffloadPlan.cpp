@@ -6,10 +6,7 @@
 
 #include "tenon/Memory/OffloadPlan.h"
 
-#include "tenon/Memory/RecomputeModel.h"
-
 #include <algorithm>
-#include <cmath>
 
 using namespace mlir;
 using namespace tenon;
@@ -17,30 +14,8 @@ using namespace tenon::memory;
 
 namespace {
 
-/// Smaller values are not worth a transfer; part of the bytes of all.
-constexpr int64_t negligibleShare = 1000;
-
 /// Moves of the solver for all budgets together.
 constexpr int64_t moves = 400'000;
-
-void addVariants(solver::RecomputeProblem &problem, int64_t allBytes,
-                 const HostLink &link) {
-  std::vector<bool> isRead(problem.valueCount(), false);
-  for (const solver::RecomputeProblem::Edge &edge : problem.edges)
-    isRead[edge.value] = true;
-  for (int32_t value = 0; value < problem.valueCount(); ++value) {
-    int64_t bytes = problem.bytes(value);
-    if (!isRead[value] || bytes == 0 || bytes < allBytes / negligibleShare)
-      continue;
-    auto start = std::llround(link.seconds * 1e9);
-    solver::RecomputeProblem::Variant variant;
-    variant.value = value;
-    variant.saveCost = variant.loadCost = start;
-    variant.transfer = std::max<int64_t>(
-        1, std::llround(double(bytes) / link.bytesPerSecond * 1e9));
-    problem.variants.push_back(variant);
-  }
-}
 
 } // namespace
 
@@ -50,9 +25,9 @@ memory::planOffload(func::FuncOp main, const HostLink &link, int32_t count,
   // Transfers are held against a clock, which parts of groups would turn back.
   dropParts(main);
   RecomputeModel model(main.getBody().front());
-  const solver::RecomputeProblem &without = model.problem();
-  solver::RecomputeProblem problem = without;
-  addVariants(problem, model.valueBytes(), link);
+  const solver::RecomputeProblem without = model.problem();
+  model.addVariants(link);
+  const solver::RecomputeProblem &problem = model.problem();
   int64_t base = problem.baseCost();
 
   solver::RecomputeOptions effort;

@@ -47,8 +47,9 @@ Value recordedValueOf(Value value) {
   }
 }
 
-/// Where a result of an operation comes from: in a group, what computes it.
-Location locationOf(Operation *op, unsigned result) {
+} // namespace
+
+Location memory::locationOf(Operation *op, unsigned result) {
   if (auto group = dyn_cast<step::GroupOp>(op)) {
     Value yielded = group.getBody().front().getTerminator()->getOperand(result);
     if (Operation *writer = yielded.getDefiningOp())
@@ -56,8 +57,6 @@ Location locationOf(Operation *op, unsigned result) {
   }
   return op->getLoc();
 }
-
-} // namespace
 
 std::string memory::sourceOf(Value value) {
   Operation *op = value.getDefiningOp();

@@ -77,6 +77,9 @@ private:
   llvm::MapVector<llvm::StringRef, int64_t> texts;
 };
 
+/// Where a result of an operation comes from: in a group, what computes it.
+mlir::Location locationOf(mlir::Operation *op, unsigned result);
+
 using tenon::sourceOf;
 /// The same for what computes a value, inside a group.
 std::string sourceOf(mlir::Value value);

@@ -21,6 +21,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -756,6 +757,43 @@ void RecomputeModel::addLoops() {
       loop.rows.push_back({peak(row.bytes), row.nanoseconds});
     for (const LoopFloor &floor : readLoopFloors(operations.front()))
       loop.floors.push_back({peak(floor.bytes), floor.nanoseconds});
+  }
+}
+
+Value RecomputeModel::valueOf(int32_t number) const {
+  for (auto [value, its] : numbers)
+    if (its == number)
+      return value;
+  return nullptr;
+}
+
+void RecomputeModel::addVariants(const HostLink &link) {
+  // Smaller values are not worth a transfer; part of the bytes of all.
+  constexpr int64_t negligibleShare = 1000;
+  const int64_t least = std::max<int64_t>(1, valueBytes() / negligibleShare);
+  // What leaves the step does so from where it was made.
+  llvm::DenseSet<int32_t> leaving;
+  std::vector<bool> isRead(model.valueCount(), false);
+  for (const solver::RecomputeProblem::Edge &edge : model.edges) {
+    isRead[edge.value] = true;
+    if (nodes[edge.consumer].operations.empty())
+      leaving.insert(edge.value);
+  }
+  std::vector<bool> isValue(model.valueCount(), false); // of the program
+  for (auto [value, number] : numbers)
+    isValue[number] = true;
+  const int64_t start = std::llround(link.seconds * 1e9);
+  for (int32_t value = 0; value < model.valueCount(); ++value) {
+    const int64_t bytes = model.bytes(value);
+    if (!isRead[value] || !isValue[value] || leaving.contains(value) ||
+        bytes < least)
+      continue;
+    solver::RecomputeProblem::Variant variant;
+    variant.value = value;
+    variant.saveCost = variant.loadCost = start;
+    variant.transfer = std::max<int64_t>(
+        1, std::llround(double(bytes) / link.bytesPerSecond * 1e9));
+    model.variants.push_back(variant);
   }
 }
 

@@ -112,3 +112,35 @@ func.func @between(%x: tensor<8x64xf32>, %g: tensor<8x64xf32>) -> (tensor<8x64xf
   }
   return %m, %s : tensor<8x64xf32>, tensor<8x64xf32>
 }
+
+// -----
+
+// A transfer that ran beside a copy and its reader runs beside the one kernel,
+// one that had ended before the copy still has.
+
+// CHECK-LABEL: func.func @beside
+// CHECK: step.group save(%arg0) attributes {step.beside = 1 : i64, step.nanoseconds = 1 : i64}
+// CHECK: step.group save(%arg1) attributes {step.beside = 1 : i64, step.nanoseconds = 2 : i64}
+// CHECK: step.group row
+func.func @beside(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>, tensor<8x64xf32>) {
+  %c = step.group save(%x) attributes {step.beside = 1 : i64, step.nanoseconds = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
+  ^bb0(%a: tensor<8x64xf32>):
+    step.yield %a : tensor<8x64xf32>
+  }
+  %d = step.group save(%y) attributes {step.beside = 2 : i64, step.nanoseconds = 2 : i64} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
+  ^bb0(%a: tensor<8x64xf32>):
+    step.yield %a : tensor<8x64xf32>
+  }
+  %t = step.group elementwise(%x) attributes {step.recomputed} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
+  ^bb0(%a: tensor<8x64xf32>):
+    %0 = stablehlo.tanh %a : tensor<8x64xf32>
+    step.yield %0 : tensor<8x64xf32>
+  }
+  %s = step.group row(%t) : (tensor<8x64xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8x64xf32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>
+    step.yield %0 : tensor<8xf32>
+  }
+  return %s, %c, %d : tensor<8xf32>, tensor<8x64xf32>, tensor<8x64xf32>
+}

@@ -1,16 +1,16 @@
 //===- OffloadPlan.h - What waiting in the host's memory would save ------===//
 //
 // On a device with memory of its own, a value may wait in the host's memory
-// instead of being computed again. The recomputation problem gets a variant for
-// each value that is large enough: no bytes while it waits, and the time of two
-// transfers over the link, beside the computation. Such plans are priced and
-// proved like all others; nothing executes them yet, so no step is compiled
-// with one.
+// instead of being computed again (RecomputeModel::addVariants). Here such
+// plans are priced and proved for a row of sizes of temporaries, on any machine
+// with a link; steps for GPUs are compiled with them (`--offload`).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_MEMORY_OFFLOADPLAN_H
 #define TENON_MEMORY_OFFLOADPLAN_H
+
+#include "tenon/Memory/RecomputeModel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -19,12 +19,6 @@
 #include <vector>
 
 namespace tenon::memory {
-
-/// The way to the host's memory and back.
-struct HostLink {
-  double bytesPerSecond = 0; // in each direction
-  double seconds = 0;        // of computing to start a transfer
-};
 
 /// Times in nanoseconds, sizes in bytes of temporaries as RecomputeModel counts
 /// them.

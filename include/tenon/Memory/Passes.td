@@ -461,6 +461,11 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
     `step.node_values` the values of the problem that its results are,
     `step.node_bytes` the temporaries that these take.
     Of a group with `step.parts` only the part that is read again is copied.
+    Where there is a way to the host's memory (`host-bytes-per-second`), groups
+    have no parts, and a value may wait there instead: a group `save` makes the
+    copy, its `step.node` is the number of nodes and twice the number of the
+    variant, a group `load` with the next number makes the value from it, and
+    `step.beside` says how many operations behind each its transfer takes.
     The attribute `step.recomputation` holds the problem and the solution
     with its certificate as `tenon-solve` reads them, the plan's status,
     cost, proved bound and peak, and what nothing may run again with the reason;
@@ -498,6 +503,11 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
            "moves of the local search">,
     Option<"quick", "quick", "bool", "false",
            "a first look: a short search, and only cheap bounds">,
+    Option<"hostBytesPerSecond", "host-bytes-per-second", "int64_t", "0",
+           "what moves to the host's memory in a second, and back beside it; 0 "
+           "if values may not wait there">,
+    Option<"hostStartNanoseconds", "host-start", "int64_t", "0",
+           "nanoseconds of computing that starting a transfer takes">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }

@@ -33,6 +33,15 @@
 // group takes less than its parts together is a negative cost of the first, so
 // that running everything once costs what it does.
 //
+// On a device with memory of its own, values may wait in the host's memory
+// instead of being computed again (addVariants). A plan then has groups
+// `save`, whose result is the copy there, and `load`, whose result is read from
+// then on, and the transfers run beside what follows:
+//
+//     %c = group save(%a)    beside %b
+//     %b = group ...
+//     %d = group load(%c)    beside what comes before the next reader of %a
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_MEMORY_RECOMPUTEMODEL_H
@@ -49,12 +58,24 @@
 
 namespace tenon::memory {
 
+/// The way to the host's memory and back.
+struct HostLink {
+  double bytesPerSecond = 0; // in each direction
+  double seconds = 0;        // of computing to start a transfer
+};
+
 class RecomputeModel {
 public:
   /// `block` is that of @main, or the body of a loop in it; @main is in grouped
   /// form, ordered, with separate results; groups carry
   /// step::nanosecondsAttrName.
   explicit RecomputeModel(mlir::Block &block);
+
+  /// Lets values wait in the host's memory: those that surely lie among the
+  /// temporaries, are read again and are no small part of all. Only for the
+  /// block of @main, whose groups are not divided: transfers are held against a
+  /// clock, which parts of groups would turn back (dropParts).
+  void addVariants(const HostLink &link);
 
   /// Costs in nanoseconds, sizes in bytes.
   const solver::RecomputeProblem &problem() const { return model; }
@@ -77,13 +98,17 @@ public:
   int64_t bytesInside() const;
 
   /// Puts the operations into the order of a plan, with copies marked
-  /// step::recomputedAttrName where a node is repeated, and runs loop i of the
-  /// problem as its row rows[i] says. The model is stale afterwards.
-  void apply(llvm::ArrayRef<int32_t> order, llvm::ArrayRef<int32_t> rows);
+  /// step::recomputedAttrName where a node is repeated, saves and loads where
+  /// values wait, and runs loop i of the problem as its row rows[i] says. Fails
+  /// with a diagnostic if the plan runs what the problem does not have. The
+  /// model is stale afterwards.
+  mlir::LogicalResult apply(llvm::ArrayRef<int32_t> order,
+                            llvm::ArrayRef<int32_t> rows);
 
   /// The same for a block of which only the plan is known, the body of a loop.
-  static void applyPlan(mlir::Block &block, llvm::ArrayRef<int32_t> order,
-                        llvm::ArrayRef<int32_t> rows);
+  static mlir::LogicalResult applyPlan(mlir::Block &block,
+                                       llvm::ArrayRef<int32_t> order,
+                                       llvm::ArrayRef<int32_t> rows);
 
 private:
   enum class Extent { nodesOnly };
@@ -100,6 +125,8 @@ private:
   };
 
   bool isMain() const;
+  /// The value of the program that a value of the problem is, or null.
+  mlir::Value valueOf(int32_t number) const;
   void hoistNames();
   void formNodes();
   void formParts();
@@ -155,9 +182,11 @@ solver::RecomputeOptions recomputeOptions();
 
 /// Writes a solution of the problem of `main` into it: its order and copies, if
 /// it has a plan, and onto it as step::recomputationAttrName what it costs and
-/// proves, with what nothing may compute again. The model is stale afterwards.
-void writeRecomputation(mlir::func::FuncOp main, RecomputeModel &model,
-                        const solver::RecomputeSolution &solution);
+/// proves, with what nothing may compute again. Fails as apply() does. The
+/// model is stale afterwards.
+mlir::LogicalResult
+writeRecomputation(mlir::func::FuncOp main, RecomputeModel &model,
+                   const solver::RecomputeSolution &solution);
 
 /// Replaces what writeRecomputation() left of a proof by that of `solution`,
 /// which has the same plan.
