@@ -227,9 +227,10 @@ static std::vector<NodeRun> nodeRuns(const Plan &plan) {
   return runs;
 }
 
-/// What runs of the nodes that have instructions, in the program's order. A
-/// part of a kernel has its own only when it runs again.
-static std::string checkOrder(const Plan &plan,
+/// What runs of the nodes that have instructions, in the program's order, with
+/// saves and loads, whose numbers come behind those of the nodes. A part of a
+/// kernel has its own only when it runs again.
+static std::string checkOrder(const Plan &plan, int32_t nodes,
                               const std::vector<int32_t> &order) {
   std::set<int32_t> withInstructions, ownFirst, ran;
   std::vector<int32_t> program, planned;
@@ -241,6 +242,8 @@ static std::string checkOrder(const Plan &plan,
     withInstructions.insert(run.node);
     if (program.empty() || program.back() != run.node) {
       program.push_back(run.node);
+      if (run.node >= nodes)
+        continue;
       bool isFirst = ran.insert(run.node).second;
       if (ownFirst.contains(run.node) && run.recomputed == isFirst)
         return "node " + std::to_string(run.node) + " at time " +
@@ -252,6 +255,11 @@ static std::string checkOrder(const Plan &plan,
   }
   ran.clear();
   for (int32_t node : order) {
+    if (node >= nodes) {
+      if (planned.empty() || planned.back() != node)
+        planned.push_back(node);
+      continue;
+    }
     bool isFirst = ran.insert(node).second;
     bool inAnother = !ownFirst.contains(node) && isFirst;
     if (!isFirst && !withInstructions.contains(node))
@@ -264,12 +272,42 @@ static std::string checkOrder(const Plan &plan,
   auto [there, wanted] = std::ranges::mismatch(program, planned);
   if (there == program.end() && wanted == planned.end())
     return "";
-  auto text = [](auto at, const std::vector<int32_t> &list) {
-    return at == list.end() ? std::string("nothing")
-                            : "node " + std::to_string(*at);
+  auto text = [nodes](auto at, const std::vector<int32_t> &list) {
+    if (at == list.end())
+      return std::string("nothing");
+    if (*at < nodes)
+      return "node " + std::to_string(*at);
+    return ((*at - nodes) % 2 ? "the load of variant "
+                              : "the save of variant ") +
+           std::to_string((*at - nodes) / 2);
   };
   return "the program runs " + text(there, program) +
          " where the recomputation plan has " + text(wanted, planned);
+}
+
+/// What a plan has move to the host's memory and back in each step.
+struct Transfers {
+  size_t count = 0; // both ways
+  size_t values = 0;
+  int64_t savedBytes = 0, loadedBytes = 0;
+};
+
+static Transfers transfersOf(const solver::RecomputeProblem &problem,
+                             const std::vector<int32_t> &order) {
+  const auto nodes = int32_t(problem.nodes.size());
+  Transfers transfers;
+  std::set<int32_t> values;
+  for (int32_t operation : order)
+    if (operation >= nodes) {
+      const int32_t value =
+          problem.variants[size_t(operation - nodes) / 2].value;
+      ++transfers.count;
+      values.insert(value);
+      ((operation - nodes) % 2 ? transfers.loadedBytes
+                               : transfers.savedBytes) += problem.bytes(value);
+    }
+  transfers.values = values.size();
+  return transfers;
 }
 
 static std::string checkRecomputation(const Index &index,
@@ -303,7 +341,9 @@ static std::string checkRecomputation(const Index &index,
       isAlone ? solution.budget != limit : solution.budget < limit)
     return "the bound on the time is for " + std::to_string(solution.budget) +
            " live bytes, but the budget leaves " + std::to_string(limit);
-  if (std::string wrong = checkOrder(plan, solution.order); !wrong.empty())
+  const auto nodes = int32_t(problem.nodes.size());
+  if (std::string wrong = checkOrder(plan, nodes, solution.order);
+      !wrong.empty())
     return wrong;
   if (std::string wrong = whyNotOfProgram(index, program, problem);
       !wrong.empty())
@@ -316,18 +356,28 @@ static std::string checkRecomputation(const Index &index,
               std::to_string(base) + " ns");
       !wrong.empty())
     return wrong;
+  const Transfers transfers = transfersOf(problem, solution.order);
+  const size_t runs = solution.order.size() - transfers.count;
   proved.push_back(
-      "recomputation  " +
-      std::to_string(solution.order.size() - problem.nodes.size()) + " of " +
-      std::to_string(solution.order.size()) + " runs repeat one; " +
+      "recomputation  " + std::to_string(runs - problem.nodes.size()) + " of " +
+      std::to_string(runs) + " runs repeat one; " +
       percent(double(solution.cost - base), double(base)) +
       " more predicted time, " +
       solver::describe({base, solution.cost, solution.bound}) + " (proved)");
+  if (transfers.count > 0)
+    proved.push_back("offload        " + std::to_string(transfers.values) +
+                     " values wait in the host's memory; " +
+                     printBytes(transfers.savedBytes) + " move there and " +
+                     printBytes(transfers.loadedBytes) +
+                     " back in each step, none late by the predicted times");
   proved.push_back(
-      "not checked    the file does not show whether the predicted times are "
-      "right, whether parts of kernels and rounds of loops could be computed "
-      "again with less than the problem says, or whether more could be "
-      "computed again than it offers");
+      std::string(
+          "not checked    the file does not show whether the predicted times "
+          "are right, whether parts of kernels and rounds of loops could be "
+          "computed again with less than the problem says, or whether more "
+          "could be computed again ") +
+      (problem.variants.empty() ? "" : "or wait in the host's memory ") +
+      "than it offers");
   return "";
 }
 

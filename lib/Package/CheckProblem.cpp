@@ -12,8 +12,10 @@
 #include "tenon/Format/PinnedMemory.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
+#include <utility>
 
 using namespace tenon;
 using namespace tenon::format;
@@ -57,11 +59,11 @@ public:
 
   std::string check() {
     collectRuns();
-    for (auto step :
-         {&ProblemCheck::checkChoices, &ProblemCheck::checkMakers,
-          &ProblemCheck::checkNodes, &ProblemCheck::checkEdges,
-          &ProblemCheck::checkBytes, &ProblemCheck::checkCosts,
-          &ProblemCheck::checkPinned, &ProblemCheck::checkWorkspaces})
+    for (auto step : {&ProblemCheck::checkChoices, &ProblemCheck::checkMakers,
+                      &ProblemCheck::checkTransfers, &ProblemCheck::checkNodes,
+                      &ProblemCheck::checkEdges, &ProblemCheck::checkBytes,
+                      &ProblemCheck::checkCosts, &ProblemCheck::checkPinned,
+                      &ProblemCheck::checkWorkspaces})
       if (std::string wrong = (this->*step)(); !wrong.empty())
         return wrong;
     return "";
@@ -74,6 +76,8 @@ private:
   void addHandovers(const Handovers &handovers, Run *run);
   std::string checkChoices();
   std::string checkMakers();
+  std::string checkTransfers();
+  std::string checkTransfer(size_t number, std::vector<int32_t> &savedBy);
   std::string checkNodes();
   std::string checkEdges();
   std::string checkBytes();
@@ -87,6 +91,10 @@ private:
                      std::set<int32_t> &there) const;
 
   int32_t nodeCount() const { return int32_t(problem.nodes.size()); }
+  /// Whether the operation of the problem saves or loads a value.
+  bool isTransfer(int32_t operation) const {
+    return operation >= nodeCount() && operation < problem.operationCount();
+  }
   int32_t numberOf(int32_t value) const {
     return plan.values[value].problemValue;
   }
@@ -129,13 +137,14 @@ private:
   const RecomputeProblem problem; // of which bounds are proved
   NeededBytes needed;
 
-  std::vector<Run> runs;                    // in the program's order
+  std::vector<Run> runs;         // in the program's order
+  std::vector<size_t> transfers; // instructions that save or load values
   std::vector<std::vector<size_t>> runsOf;  // per node: those of its own
   std::vector<std::vector<size_t>> joinsOf; // and those that it has joined
   std::set<int32_t> leaving; // values that are read when all nodes have run
   std::vector<NodeKind> kinds;
-  std::vector<int32_t> wholes;  // the node with whose run each runs first
-  std::vector<int32_t> readers; // of values, how many
+  std::vector<int32_t> wholes;     // the node with whose run each runs first
+  std::vector<int32_t> readers;    // of values, how many
   std::vector<int32_t> lastReader; // of values, or -1
 };
 
@@ -184,6 +193,7 @@ void ProblemCheck::begin(const PlannedOperation &operation) {
 }
 
 void ProblemCheck::collectRuns() {
+  bool goesOn = false; // whether the last run may
   for (size_t number : program.top) {
     const PlannedOperation &operation = plan.operations[number];
     if (operation.node < 0) {
@@ -194,7 +204,12 @@ void ProblemCheck::collectRuns() {
       continue;
     }
     leaving.clear();
-    if (runs.empty() || runs.back().node != operation.node ||
+    if (isTransfer(operation.node)) {
+      transfers.push_back(number);
+      goesOn = false;
+      continue;
+    }
+    if (!std::exchange(goesOn, true) || runs.back().node != operation.node ||
         runs.back().recomputed != operation.recomputed ||
         !runs.back().joined.empty() || !operation.joinedNodes.empty())
       begin(operation);
@@ -219,9 +234,91 @@ void ProblemCheck::collectRuns() {
 }
 
 std::string ProblemCheck::checkChoices() {
-  if (!problem.aliases.empty() || !problem.variants.empty())
-    return "the recomputation problem has views or variants of values, which "
-           "no program has";
+  if (!problem.aliases.empty())
+    return "the recomputation problem has views of values, which no program "
+           "has";
+  // Whatever waits does so in the host's memory, and gets there at one rate:
+  // each transfer takes its bytes over that, rounded, and at least 1 ns.
+  double least = 0, most = std::numeric_limits<double>::infinity();
+  for (const RecomputeProblem::Variant &variant : problem.variants) {
+    const RecomputeProblem::Variant &first = problem.variants.front();
+    if (variant.bytes != 0)
+      return value(variant.value) + " waits as a copy of " +
+             std::to_string(variant.bytes) +
+             " bytes there, but in the host's memory it takes none of these";
+    if (variant.saveCost != first.saveCost ||
+        variant.loadCost != first.saveCost)
+      return "starting a transfer of " + value(variant.value) + " takes " +
+             std::to_string(variant.saveCost) + " ns and " +
+             std::to_string(variant.loadCost) + " ns there, another one " +
+             std::to_string(first.saveCost) + " ns";
+    const auto bytes = double(problem.bytes(variant.value)),
+               time = double(variant.transfer);
+    least = std::max(least, bytes / (time + 0.5));
+    if (variant.transfer > 1)
+      most = std::min(most, bytes / (time - 0.5));
+    if (variant.transfer < 1 || least > most * (1 + 1e-9))
+      return "a transfer of " + value(variant.value) + " takes " +
+             std::to_string(variant.transfer) +
+             " ns there, which is another rate than that of others";
+  }
+  return "";
+}
+
+/// What saves and loads a value in the program.
+std::string ProblemCheck::checkTransfer(size_t number,
+                                        std::vector<int32_t> &savedBy) {
+  const PlannedOperation &operation = plan.operations[number];
+  const Instruction &instruction = *program.entries[number].instruction;
+  const int32_t index = (operation.node - nodeCount()) / 2;
+  const RecomputeProblem::Variant &variant = problem.variants[size_t(index)];
+  const bool isLoad = operation.node == problem.loadOf(size_t(index));
+  const std::string what = std::string(isLoad ? "the load" : "the save") +
+                           " of variant " + std::to_string(index) +
+                           " of the recomputation problem";
+  if (instruction.kind != InstructionKind::invoke ||
+      this->index.callees[instruction.callee].kind != CalleeKind::copy ||
+      operation.reads.size() != 2 || operation.writes.size() != 2 ||
+      operation.reads[0] < 0 || operation.writes[1] < 0)
+    return what + " is no copy in the program";
+  const int32_t from = operation.reads[0], to = operation.writes[1];
+  auto isOnHost = [&](int32_t value) {
+    const Segment &segment =
+        this->index.segments[plan.buffers[plan.values[value].buffer].segment];
+    return this->index.memorySpaces[segment.space].name == "pinned";
+  };
+  if (isOnHost(from) != isLoad || isOnHost(to) == isLoad)
+    return what + " does not move it " + (isLoad ? "from" : "to") +
+           " the host's memory in the program";
+  const int32_t its = isLoad ? numberOf(to) : numberOf(from);
+  if (its != variant.value)
+    return what + " is one of " + value(variant.value) +
+           ", but the program moves " +
+           (its < 0 ? "what is none of its values" : value(its));
+  if (isLoad ? savedBy[from] != index : numberOf(to) != -1)
+    return what + (isLoad ? " reads what no save of it has made"
+                          : " makes a value of the problem in the program");
+  if (plan.values[from].bytes != plan.values[to].bytes)
+    return what + " moves " + std::to_string(plan.values[from].bytes) +
+           " bytes into " + std::to_string(plan.values[to].bytes);
+  if (isLoad != operation.recomputed || isLoad != plan.values[to].recomputed)
+    return what + (isLoad ? " is not marked as a recomputation"
+                          : " is marked as a recomputation");
+  if (!isLoad)
+    savedBy[to] = index;
+  const int64_t cost = isLoad ? variant.loadCost : variant.saveCost;
+  if (cost > operation.nanoseconds)
+    return what + " takes " + std::to_string(cost) +
+           " ns there, but its instruction is predicted to take " +
+           std::to_string(operation.nanoseconds) + " ns";
+  return "";
+}
+
+std::string ProblemCheck::checkTransfers() {
+  std::vector<int32_t> savedBy(plan.values.size(), -1); // a variant
+  for (size_t number : transfers)
+    if (std::string wrong = checkTransfer(number, savedBy); !wrong.empty())
+      return wrong;
   return "";
 }
 
@@ -263,6 +360,11 @@ std::string ProblemCheck::checkMakers() {
                ", but the program makes it with node " +
                std::to_string(run.node);
     }
+  // A load makes any value; which one is held against its variant.
+  for (size_t number : transfers)
+    for (int32_t written : plan.operations[number].writes)
+      if (written >= 0 && numberOf(written) < problem.valueCount())
+        made[written] = 1;
   for (size_t i = 0; i < plan.values.size(); ++i)
     if (!made[i] && numberOf(int32_t(i)) != -1)
       return value(numberOf(int32_t(i))) + " is made by no node in the program";

@@ -33,7 +33,11 @@
 //                                  which computes the next node as well, may
 //                                  have read it before
 //   aliases            more        there are none
-//   variants           fewer       there are none: no program executes them
+//   variants           fewer       what the problem leaves out cannot be seen
+//   variant.bytes      larger      0: the copy lies in the host's memory
+//   variant.saveCost,  larger      the same for all, and at most the predicted
+//   loadCost                       times of the copies in the program
+//   variant.transfer   larger      all move their bytes at one rate
 //   floors, or rows    larger,     one is met by the program, with node.cost
 //   where there are    fewer       and node.workspace; what the others say of
 //   none                           ways that the program does not run its
