@@ -16,7 +16,12 @@ using namespace tenon;
 using namespace tenon::driver;
 
 SearchOptions driver::searchOptions(const StageRun &run) {
-  return {/*parallel=*/run.options.threads != 1, run.options.verifyForms};
+  SearchOptions options{/*parallel=*/run.options.threads != 1,
+                        run.options.verifyForms, /*hostLink=*/std::nullopt};
+  if (const target::Target &machine = run.resolved.machine;
+      run.resolved.offload)
+    options.hostLink = {machine.hostLink, machine.overheads.launch};
+  return options;
 }
 
 CandidateStream &driver::candidatesOf(Program &program, const StageRun &run) {

@@ -31,9 +31,25 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
+/// Values wait in the host's memory where a budget asks for that and there is a
+/// way to it.
+static ExitCode checkOffload(const ResolvedOptions &resolved) {
+  if (!resolved.offload)
+    return exitOk;
+  if (!resolved.memoryBudget)
+    return fail(exitBadUsage, "--offload makes room within a budget; pass "
+                              "--memory-budget=SIZE, or smallest, too");
+  if (resolved.machine.hostLink == 0)
+    return fail(exitUserError, "the machine '" + resolved.machine.name +
+                                   "' has no link to a host's memory");
+  return exitOk;
+}
+
 static ExitCode readForCuda(Program &program, StageRun &run) {
   ExitCode code = refuseOptionsOfOthers(run.options, run.walk);
-  return code == exitOk ? readInput(program, run) : code;
+  if (code == exitOk)
+    code = readInput(program, run);
+  return code == exitOk ? checkOffload(run.resolved) : code;
 }
 
 static Stage readStageForCuda() {
@@ -272,7 +288,7 @@ Walk driver::walkToCuda() {
           precisionStage(),
           shardStage(),
           groupStage(),
-          planStage(),
+          planStageForCuda(),
           lowerStage(),
           joinStage(),
           {.name = "codegen",

@@ -59,6 +59,7 @@ ExitCode driver::planOffload(const CompileOptions &options, int64_t count,
             double(std::max<int64_t>(point.baseTime, 1)),
         without);
   }
-  out << "offload is planned and priced; nothing executes it yet\n";
+  out << "steps for GPUs are compiled with such plans by `tenon compile "
+         "--memory-budget=SIZE --offload`\n";
   return exitOk;
 }

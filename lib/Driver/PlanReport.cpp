@@ -6,6 +6,8 @@
 
 #include "PlanReport.h"
 
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/SourceText.h"
 #include "tenon/Support/Bytes.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -101,9 +103,45 @@ void driver::printExclusions(func::FuncOp planned, llvm::raw_ostream &out) {
                          entry.getAs<StringAttr>("source").getValue());
 }
 
+/// What waits in the host's memory, a line for people.
+static std::string reportOffload(const PlannedStep &plan,
+                                 llvm::json::Object &details) {
+  int64_t saved = 0, loaded = 0;
+  llvm::json::Array values;
+  plan.main().walk([&](step::GroupOp group) {
+    if (!group.isTransfer())
+      return;
+    const int64_t bytes = storedBytes(group.getOutputs().front().getType());
+    if (group.getKind() == step::GroupKind::load) {
+      loaded += bytes;
+      return;
+    }
+    saved += bytes;
+    values.push_back(llvm::json::Object{
+        {"source", sourceOf(group.getLoc())},
+        {"type",
+         llvm::formatv("{0}", group.getInputs().front().getType()).str()},
+        {"bytes", bytes},
+        {"loads", int64_t(llvm::range_size(group->getUsers()))}});
+  });
+  const std::string text =
+      values.empty()
+          ? "offload    nothing waits in the host's memory"
+          : llvm::formatv("offload    {0} values wait in {1} of the host's "
+                          "memory; {2} move there and {3} back in each step",
+                          values.size(), printBytes(plan.hostBytes),
+                          printBytes(saved), printBytes(loaded))
+                .str();
+  details["offload"] = llvm::json::Object{{"values", std::move(values)},
+                                          {"host_bytes", plan.hostBytes},
+                                          {"bytes_saved", saved},
+                                          {"bytes_loaded", loaded}};
+  return text + "\n";
+}
+
 std::string driver::reportPlan(const PlannedStep &plan, int64_t budget,
                                const PlanBase &base,
-                               const Regrouping &regrouped,
+                               const Regrouping &regrouped, bool mayOffload,
                                llvm::json::Object &details) {
   auto [excluded, all] = excludedBytes(plan.main());
   details["budget"] = budget;
@@ -125,11 +163,13 @@ std::string driver::reportPlan(const PlannedStep &plan, int64_t budget,
                           double(base.nanoseconds)
                     : 0.0;
   return llvm::formatv(
-             "planned    {0} of {1} (keeping everything: {2}); recomputes "
-             "{3:f1} % more work than the quickest plan known without a "
-             "budget\nproved     {4}{5}",
+             "planned    {0} of {1} (keeping everything: {2}); {3} "
+             "{4:f1} % more work than the quickest plan known without a "
+             "budget\n{5}proved     {6}{7}",
              printBytes(plan.bytes), printBytes(budget), printBytes(base.bytes),
-             more, solver::describe(claimOf(plan)),
+             mayOffload ? "recomputes and moves" : "recomputes", more,
+             mayOffload ? reportOffload(plan, details) : std::string(),
+             solver::describe(claimOf(plan)),
              regrouped.copies ? " (before copies joined their readers)" : "")
       .str();
 }

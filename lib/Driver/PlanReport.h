@@ -22,11 +22,11 @@ struct PlanBase {
   int64_t nanoseconds = 0; // of the quickest plan without a budget
 };
 
-/// Fills in the report of a plan within `budget`; returns what it says to
-/// people.
+/// Fills in the report of a plan within `budget`, in which values may wait in
+/// the host's memory if it `mayOffload`; returns what it says to people.
 std::string reportPlan(const PlannedStep &plan, int64_t budget,
                        const PlanBase &base, const Regrouping &regrouped,
-                       llvm::json::Object &details);
+                       bool mayOffload, llvm::json::Object &details);
 
 /// A line per point, with the knee marked: where saving bytes gets dear.
 void printFrontier(llvm::ArrayRef<FrontierPoint> points,

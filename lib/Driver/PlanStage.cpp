@@ -81,8 +81,9 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
   Regrouping regrouped =
       regroupCopies(plan, kernelScratchFor(run.resolved), run.resolved.machine,
                     searchOptions(run));
-  run.result.planSummary = reportPlan(plan, *run.resolved.memoryBudget, base,
-                                      regrouped, run.details);
+  run.result.planSummary =
+      reportPlan(plan, *run.resolved.memoryBudget, base, regrouped,
+                 run.resolved.offload, run.details);
   program.module = std::move(plan.module);
   program.search.reset();
   program.candidates.reset();
@@ -97,7 +98,7 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
     if (code != exitOk)
       return code;
   }
-  return memory.overlapsCollectives
+  return memory.overlapsCollectives || run.resolved.offload
              ? awaitCollectives(*program.module, memory, run)
              : exitOk;
 }
@@ -179,9 +180,9 @@ static ExitCode planStep(Program &program, StageRun &run) {
 }
 
 StageOption driver::memoryBudgetOption() {
-  StageOption option =
-      givenOption("--memory-budget", &CompileOptions::memoryBudget,
-                  [](auto &o) -> auto & { return o.memoryBudget; });
+  StageOption option = givenOption(
+      "--memory-budget", &CompileOptions::memoryBudget,
+      [](auto &o) -> auto & { return o.memoryBudget; });
   option.key = "memory_budget";
   option.expected = "bytes, an i64, or 0 for the fewest that are found,";
   option.read = [](Attribute value, ResolvedOptions &options) {
@@ -206,6 +207,17 @@ StageOption driver::memoryBudgetOption() {
                                      : std::to_string(*options.memoryBudget));
   };
   return option;
+}
+
+Stage driver::planStageForCuda() {
+  auto waits = [](auto &o) -> auto & { return o.offload; };
+  Stage stage = planStage();
+  stage.options.push_back(recordedAsOneOf<bool>(
+      givenOption("--offload", &CompileOptions::offload, waits), "offload",
+      "true", waits,
+      {{false, "", "values in the GPU's memory alone"},
+       {true, "true", "--offload"}}));
+  return stage;
 }
 
 Stage driver::planStage() {

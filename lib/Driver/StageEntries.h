@@ -70,6 +70,8 @@ Stage shardStage();
 Stage shardEntryStage(mlir::ModuleOp step, llvm::StringRef entry);
 Stage groupStage();
 Stage planStage();
+/// The same, with --offload: values may wait in the host's memory.
+Stage planStageForCuda();
 /// From an exporter's module to StableHLO for XLA.
 Walk walkToXla();
 /// From an exporter's module to a .tenon file for GPUs.

@@ -331,6 +331,7 @@ static OwningOpRef<ModuleOp> compileEntry(const EntryOption &entry,
   options.noCubins = false;
   // Nothing of it is kept for a backward part; the sum is checked at the end.
   options.memoryBudget.reset();
+  options.offload = false;
   options.from.clear();
   options.to.clear();
   Walk upToHere;

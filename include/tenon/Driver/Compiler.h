@@ -60,6 +60,9 @@ struct CompileOptions {
   /// Bytes that all segments together may take, or smallestBudget; without a
   /// budget nothing is recomputed for memory.
   std::optional<int64_t> memoryBudget;
+  /// With `memoryBudget`, for GPUs: values may wait in the host's memory, and
+  /// the budget is one of the GPU's memory alone.
+  bool offload = false;
   /// Decide anew what a checkpoint in the program recomputes; nothing for what
   /// the text between stages says, else false.
   std::optional<bool> replanRecomputation;
@@ -79,8 +82,8 @@ struct CompileOptions {
   /// step takes, `propagate` for those that follow from what the step itself
   /// asks for, or a file with lines NAME = LAYOUT.
   std::string sharding;
-  /// With `mesh`: elements are combined by what carries them, MPI or NCCL, in an
-  /// order of its own.
+  /// With `mesh`: elements are combined by what carries them, MPI or NCCL, in
+  /// an order of its own.
   bool fastCollectives = false;
   /// With `mesh`: how many shards of the batch are computed alone and summed by
   /// a binary tree, so that bits do not depend on the ranks; 0 for none.
@@ -147,8 +150,8 @@ CompileResult compile(const CompileOptions &options, const Walk &walk);
 ExitCode planFrontier(const CompileOptions &options, int64_t count,
                       llvm::raw_ostream &out);
 
-/// Decides how the tensors of options.input lie on options.mesh and prints that,
-/// with reasons and what the step takes, in seconds and bytes.
+/// Decides how the tensors of options.input lie on options.mesh and prints
+/// that, with reasons and what the step takes, in seconds and bytes.
 ExitCode planLayouts(const CompileOptions &options, llvm::raw_ostream &out);
 
 /// Plans options.input for a machine with a link to a host's memory, where

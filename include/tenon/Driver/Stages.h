@@ -70,6 +70,7 @@ struct ResolvedOptions {
   bool noLibraries = false;
   /// In bytes; smallestBudget until the search has found which one that is.
   std::optional<int64_t> memoryBudget;
+  bool offload = false; // values may wait in the host's memory
   bool replanRecomputation = false;
   Precision precision = Precision::f32;
   std::string precisionPolicy; // JSON; empty for none
