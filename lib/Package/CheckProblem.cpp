@@ -283,9 +283,8 @@ std::string ProblemCheck::checkTransfer(size_t number,
     return what + " is no copy in the program";
   const int32_t from = operation.reads[0], to = operation.writes[1];
   auto isOnHost = [&](int32_t value) {
-    const Segment &segment =
-        this->index.segments[plan.buffers[plan.values[value].buffer].segment];
-    return this->index.memorySpaces[segment.space].name == "pinned";
+    const Slice &buffer = plan.buffers[plan.values[value].buffer];
+    return isPinned(this->index, this->index.segments[buffer.segment]);
   };
   if (isOnHost(from) != isLoad || isOnHost(to) == isLoad)
     return what + " does not move it " + (isLoad ? "from" : "to") +
