@@ -150,7 +150,7 @@ struct DeviceClass {
 
 /// A kind of memory that segments lie in.
 struct MemorySpace {
-  std::string name; // `host`; `device` for a GPU's own
+  std::string name; // `host`; `device` for a GPU's own, `pinned` for its host's
 
   bool operator==(const MemorySpace &) const = default;
 };
@@ -292,8 +292,9 @@ struct Block;
 struct Instruction {
   InstructionKind kind = InstructionKind::invoke;
   uint32_t callee = 0; // of invoke: index into Index::callees
-  /// Of invoke and wait. What is in one queue runs in order: in queue 0, or, of
-  /// collectives alone, in queue 1, which runs beside it.
+  /// Of invoke and wait. What is in one queue runs in order: in queue 0, or,
+  /// beside it, collectives in queue 1, and for GPUs copies to pinned memory in
+  /// queue 2 and copies from there in queue 3.
   uint32_t queue = 0;
   std::vector<Slice> operands;
   uint32_t parts = 1;        // of invoke: most parts it pays to cut it into

@@ -59,7 +59,8 @@ def Exec_DeviceClassOp : Exec_Op<"device_class", [Symbol]> {
 def Exec_MemorySpaceOp : Exec_Op<"memory_space", [Symbol]> {
   let summary = "a kind of memory that segments lie in";
   let description = [{
-    `@host` is the memory of the process.
+    `@host` is the memory of the process; for GPUs `@device` is their own, and
+    `@pinned` memory of the host that they copy to and from.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let assemblyFormat = "$sym_name attr-dict";
@@ -173,10 +174,11 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
     workspace if any; a copy has the place it reads and the one it writes,
     which do not overlap. `parts` is the largest number of threads worth using;
     the result does not depend on how many there are. What is in one `queue`
-    runs in order. There are queue 0, and queue 1 for collectives: what is
-    invoked there runs beside queue 0 until it is awaited. Until then nothing
-    else touches what it writes or writes what it reads, and its block awaits
-    it.
+    runs in order. There are queue 0, and queue 1 for collectives; for GPUs also
+    queue 2 for copies to memory of the host, and queue 3 for copies from there.
+    What is invoked in another queue than 0 runs beside all others until it is
+    awaited. Until then nothing else touches what it writes or writes what it
+    reads, and its block awaits it.
 
     ```mlir
     exec.invoke @kernel_0(%0, %1) parts 8 : memref<8xf32>, memref<8xf32>
