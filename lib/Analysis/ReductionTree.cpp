@@ -83,6 +83,10 @@ std::optional<ReductionBlocks> ReductionBlocks::of(ArrayRef<int64_t> reduced) {
   return blocks;
 }
 
+int64_t ReductionBlocks::runs() const { return llvm::divideCeil(extent, run); }
+
+int64_t ReductionBlocks::count() const { return elementCount(before) * runs(); }
+
 int64_t tenon::reductionAccumulators(int64_t elements) {
   return std::clamp<int64_t>((elements + reductionChunk - 1) / reductionChunk,
                              1, 4);

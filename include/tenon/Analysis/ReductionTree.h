@@ -7,13 +7,15 @@
 //
 // (a) The last dimension is kept, or the region is not a single commutative
 //     operation: every result element has one accumulator, which starts at the
-//     initial value and takes the elements in row-major order. If the region is
-//     a single commutative operation and there are n >= 16 elements, they are
-//     taken in blocks, each of which has an accumulator first, because one sum
-//     of many terms loses digits. With b the least power of two whose square is
-//     at least n, a block is as many of the reduced dimensions at the end as
-//     have at most b elements together, times a run of the next one, of the
-//     largest length that keeps it at b elements.
+//     initial value and takes the elements in row-major order. If there are
+//     n >= 16 elements, they are taken in blocks, each of which has an
+//     accumulator first: one sum of many terms loses digits, and threads take
+//     blocks side by side. With b the least power of two whose square is at
+//     least n, a block is as many of the reduced dimensions at the end as have
+//     at most b elements together, times a run of the next one, of the largest
+//     length that keeps it at b elements. No element changes places with
+//     another, so a region that prefers its first operand, as that of argmax
+//     does between two NaN, prefers the first element.
 // (b) The last dimension is reduced by a single commutative operation. Let n be
 //     the number of elements in the run of reduced dimensions at the end. They
 //     are cut into chunks of 16 neighbours (the last one may be short), chunk c
@@ -32,6 +34,10 @@
 // otherwise the sum starts at -0 and the initial value is combined at the end,
 // as the left operand. Elements of type bf16 and f16 are accumulated in f32 and
 // rounded once.
+//
+// What is neutral to any other region is not known. There the accumulator of a
+// block starts at the block's first element, so the initial value is combined
+// once, at the beginning. Accumulators have the type of the elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,6 +85,9 @@ struct ReductionBlocks {
 
   /// None for few elements.
   static std::optional<ReductionBlocks> of(llvm::ArrayRef<int64_t> reduced);
+  /// Blocks per index of `before`, and all of them.
+  int64_t runs() const;
+  int64_t count() const;
 };
 
 /// Elements of a chunk of order (b).

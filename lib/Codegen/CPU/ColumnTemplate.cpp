@@ -47,7 +47,9 @@ private:
           body);
   /// The accumulators after all rows.
   Values sumRows();
-  Values addRow(const Indices &row, ValueRange accumulators);
+  /// The accumulators behind a row, which may be the first of a block.
+  Values addRow(const Indices &row, ValueRange accumulators,
+                bool isFirst = false);
 
   KernelBuilder &k;
   const ReductionSpace &space;
@@ -68,7 +70,8 @@ void Columns::forAccumulators(
   });
 }
 
-Values Columns::addRow(const Indices &row, ValueRange accumulators) {
+Values Columns::addRow(const Indices &row, ValueRange accumulators,
+                       bool isFirst) {
   Values next(accumulators.begin(), accumulators.end());
   forAccumulators([&](const Combiner &combiner, int64_t vector, size_t place) {
     Indices indices = mergeIndices(space, keptAt(columnOf(vector)), row);
@@ -78,7 +81,9 @@ Values Columns::addRow(const Indices &row, ValueRange accumulators) {
       elements.push_back(k.points.asVector(
           k.points.at(input, withUnitDimensions(shapeOf(input), indices))));
     }
-    for (auto [i, value] : llvm::enumerate(combiner.combine(k, held, elements)))
+    for (auto [i, value] :
+         llvm::enumerate(isFirst ? combiner.first(k, elements)
+                                 : combiner.combine(k, held, elements)))
       next[place + i * vectors->count()] = value;
   });
   return next;
@@ -94,24 +99,33 @@ Values Columns::sumRows() {
     return addRow(row, sums);
   };
   std::optional<ReductionBlocks> blocks = ReductionBlocks::of(rows);
-  if (!blocks || llvm::none_of(combiners, [](const Combiner &combiner) {
-        return combiner.isSimple();
-      }))
+  if (!blocks)
     return k.forSpace(rows, starts, add);
-  return forBlocks(k, *blocks, starts, [&](ValueRange sums, auto forRows) {
-    // Only simple reductions have accumulators of their own in a block.
-    Values inner(sums.begin(), sums.end());
-    forAccumulators([&](const Combiner &combiner, int64_t, size_t place) {
-      if (combiner.isSimple())
-        inner[place] = starts[place];
-    });
-    inner = forRows(inner, add);
-    forAccumulators([&](const Combiner &combiner, int64_t, size_t place) {
-      if (combiner.isSimple())
-        inner[place] = combiner.join(k, sums[place], inner[place]);
-    });
-    return inner;
-  });
+  const bool startsAreNeutral = llvm::all_of(
+      combiners, [](const Combiner &combiner) { return combiner.isSimple(); });
+  return forBlocks(
+      k, *blocks, starts, [&](ValueRange sums, const BlockRows &rows) {
+        const Values inner =
+            startsAreNeutral
+                ? rows.forEach(starts, add)
+                : rows.fromFirst(
+                      [&](const Indices &row) {
+                        return addRow(row, starts, /*isFirst=*/true);
+                      },
+                      add);
+        Values joined(sums.size());
+        forAccumulators([&](const Combiner &combiner, int64_t, size_t place) {
+          SmallVector<Value> before, behind;
+          for (size_t i = 0; i < combiner.inputs.size(); ++i) {
+            before.push_back(sums[place + i * vectors->count()]);
+            behind.push_back(inner[place + i * vectors->count()]);
+          }
+          for (auto [i, value] :
+               llvm::enumerate(combiner.joinAll(k, before, behind)))
+            joined[place + i * vectors->count()] = value;
+        });
+        return joined;
+      });
 }
 
 void Columns::emit(const IndexExpression &firstColumn, int64_t length) {

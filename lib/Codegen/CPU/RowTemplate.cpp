@@ -232,17 +232,30 @@ void Row::emitPass(unsigned pass) {
   }
 }
 
-/// One element after the other, for regions that are no single operation.
+/// One element after the other, for regions that are no single operation: order
+/// (a).
 void Row::reduceInOrder(const Combiner &combiner) {
   int64_t lanes = std::exchange(k.algebra.lanes, 1);
-  Values sums = k.forSpace(space.allReduced(), combiner.start(k),
-                           [&](const Indices &reduced, ValueRange carried) {
-                             SmallVector<Value> elements;
-                             for (Value input : combiner.inputs)
-                               elements.push_back(at(input, reduced).value);
-                             return combiner.combine(
-                                 k, SmallVector<Value>(carried), elements);
-                           });
+  auto elementsAt = [&](const Indices &reduced) {
+    Values elements;
+    for (Value input : combiner.inputs)
+      elements.push_back(at(input, reduced).value);
+    return elements;
+  };
+  auto add = [&](const Indices &reduced, ValueRange carried) {
+    return combiner.combine(k, Values(carried), elementsAt(reduced));
+  };
+  const SmallVector<int64_t> reduced = space.allReduced();
+  const Values starts = combiner.start(k);
+  Values sums;
+  if (auto blocks = ReductionBlocks::of(reduced))
+    sums = forBlocks(k, *blocks, starts,
+                     [&](ValueRange sums, const BlockRows &rows) {
+                       return combiner.joinAll(k, Values(sums),
+                                               rows.fromFirst(elementsAt, add));
+                     });
+  else
+    sums = k.forSpace(reduced, starts, add);
   k.algebra.lanes = lanes;
   combiner.provide(k, sums);
 }

@@ -86,11 +86,10 @@ struct ColumnTiling {
       vectors = threadsOfWarp;
       return;
     }
-    rowBlocks = elementCount(blocks->before) *
-                llvm::divideCeil(blocks->extent, blocks->run);
+    rowBlocks = blocks->count();
     int64_t bytes = 0;
     for (stablehlo::ReduceOp reduce : found.reductions)
-      bytes += bytesOf(Combiner(reduce).accumulatorType(0));
+      bytes += Combiner(reduce).accumulatorBytes();
     auto shared = [&] { return rowBlocks * vectors * lanes * bytes; };
     vectors = found.areBeside ? mostStoringVectors : mostVectors;
     while (vectors > fewestVectors &&
@@ -148,8 +147,9 @@ private:
       return;
     }
     for (const Combiner &combiner : combiners)
-      partial.push_back(
-          sharedMemory(elementsOfPartial(), combiner.accumulatorType(0)));
+      for (unsigned i = 0; i < combiner.inputs.size(); ++i)
+        partial.push_back(
+            sharedMemory(elementsOfPartial(), combiner.accumulatorType(i)));
     ifBelow(vector, vectors, [&](const IndexExpression &own) {
       forLoop(
           algebra.scalar(summer), constantIndex(tiling.rowBlocks), tiling.sums,
@@ -168,12 +168,18 @@ private:
             kept(own),
             forRange(tiling.rowBlocks, starts(),
                      [&](const IndexExpression &rowBlock, ValueRange sums) {
+                       Values behind;
+                       for (const Buffer &buffer : partial)
+                         behind.push_back(
+                             loadPartial(buffer, rowBlock, inBlock));
                        Values next;
-                       for (auto [combiner, buffer, sum] :
-                            llvm::zip(combiners, partial, sums))
-                         next.push_back(combiner.join(
-                             *this, sum,
-                             loadPartial(buffer, rowBlock, inBlock)));
+                       forCombiners([&](const Combiner &combiner, size_t first,
+                                        size_t count) {
+                         llvm::append_range(
+                             next, combiner.joinAll(
+                                       *this, Values(sums.slice(first, count)),
+                                       ArrayRef(behind).slice(first, count)));
+                       });
                        return next;
                      }));
       });
@@ -245,54 +251,63 @@ private:
     return indices;
   }
 
+  /// For each reduction, with where its accumulators are and how many.
+  void forCombiners(
+      llvm::function_ref<void(const Combiner &, size_t, size_t)> body) const {
+    size_t first = 0;
+    for (const Combiner &combiner : combiners) {
+      body(combiner, first, combiner.inputs.size());
+      first += combiner.inputs.size();
+    }
+  }
+
   Values starts() {
     Values values;
     for (const Combiner &combiner : combiners)
-      values.push_back(points.asVector({combiner.start(*this).front(), 0}));
+      for (Value start : combiner.start(*this))
+        values.push_back(points.asVector({start, 0}));
     return values;
   }
 
-  Values addRow(const Indices &kept, const Indices &row, ValueRange sums) {
+  /// The accumulators behind a row, which may be the first of a block.
+  Values addRow(const Indices &kept, const Indices &row, ValueRange sums,
+                bool isFirst = false) {
     Values next;
     Indices indices = mergeIndices(space, kept, row);
-    for (auto [combiner, sum] : llvm::zip(combiners, sums)) {
-      Value input = combiner.inputs.front();
-      Value element = points.asVector(
-          points.at(input, withUnitDimensions(shapeOf(input), indices)));
-      next.push_back(combiner.combine(*this, {sum}, {element}).front());
-    }
+    forCombiners([&](const Combiner &combiner, size_t first, size_t count) {
+      Values elements;
+      for (Value input : combiner.inputs)
+        elements.push_back(points.asVector(
+            points.at(input, withUnitDimensions(shapeOf(input), indices))));
+      llvm::append_range(
+          next, isFirst
+                    ? combiner.first(*this, elements)
+                    : combiner.combine(*this, Values(sums.slice(first, count)),
+                                       elements));
+    });
     store(ofElements, indices);
     return next;
   }
 
   /// All rows of a block of the order, one after another.
   Values sumBlock(const Indices &kept, const IndexExpression &rowBlock) {
-    const ReductionBlocks &blocks = *tiling.blocks;
-    const int64_t extent = blocks.extent, run = blocks.run;
-    const int64_t runs = llvm::divideCeil(extent, run);
-    Indices before =
-        algebra.delinearize(algebra.floorDiv(rowBlock, runs), blocks.before);
-    Value low = algebra.scalar(algebra.mod(rowBlock, runs) * run);
-    Value high = create<arith::AddIOp>(low, constantIndex(run));
-    if (extent % run)
-      high = create<arith::MinUIOp>(high, constantIndex(extent));
-    return forLoop(
-        low, high, 1, {0, extent - 1}, 1, /*isLane=*/false, starts(),
-        [&](const IndexExpression &position, ValueRange sums) {
-          return forSpace(blocks.within, sums,
-                          [&](const Indices &rest, ValueRange sums) {
-                            Indices row = before;
-                            row.push_back(position);
-                            llvm::append_range(row, rest);
-                            return addRow(kept, row, sums);
-                          });
+    const BlockRows rows(*this, *tiling.blocks, rowBlock);
+    auto add = [&](const Indices &row, ValueRange sums) {
+      return addRow(kept, row, sums);
+    };
+    if (areSimple(found.reductions))
+      return rows.forEach(starts(), add);
+    return rows.fromFirst(
+        [&](const Indices &row) {
+          return addRow(kept, row, {}, /*isFirst=*/true);
         },
-        double(run));
+        add);
   }
 
   void emitResults(const Indices &kept, ValueRange sums) {
-    for (auto [combiner, sum] : llvm::zip(combiners, sums))
-      combiner.provide(*this, {sum});
+    forCombiners([&](const Combiner &combiner, size_t first, size_t count) {
+      combiner.provide(*this, Values(sums.slice(first, count)));
+    });
     store(ofColumns, kept);
   }
 
@@ -314,7 +329,7 @@ private:
   SmallVector<Combiner> combiners;
   /// The numbers of results per column, and of those per element.
   SmallVector<unsigned> ofColumns, ofElements;
-  SmallVector<Buffer> partial; // of each reduction
+  SmallVector<Buffer> partial; // of each accumulator
   Indices outer;
 };
 
@@ -325,7 +340,7 @@ bool ColumnSchedule::accepts(const KernelSource &source) const {
   if (found.reductions.empty())
     return false;
   const ColumnTiling tiling(source, found);
-  return areSimple(found.reductions) && tiling.sharedBytes <= mostSharedBytes &&
+  return tiling.sharedBytes <= mostSharedBytes &&
          (!found.areBeside || tiling.outerBlocks() >= manyBlocks);
 }
 

@@ -14,13 +14,9 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-bool isRowKernel(const KernelSource &source) {
-  return source.kernelClass == KernelClass::row &&
-         areSimple(source.kernel.reductions());
-}
-
 bool hasLongRows(const KernelSource &source) {
-  return isRowKernel(source) && !areHeldByLanes(source) &&
+  return source.kernelClass == KernelClass::row &&
+         areSimple(source.kernel.reductions()) && !areHeldByLanes(source) &&
          source.kernel.space()->outerReduced().empty();
 }
 

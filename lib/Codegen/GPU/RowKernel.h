@@ -17,13 +17,11 @@
 
 namespace tenon::codegen {
 
-/// Whether all reductions are along the last dimension and by one operation.
-bool isRowKernel(const KernelSource &source);
-/// Whether the few lanes that RowSchedule gives a row of such a kernel hold it
-/// in their registers.
+/// Whether the few lanes that RowSchedule gives a row hold it in their
+/// registers.
 bool areHeldByLanes(const KernelSource &source);
-/// Whether those lanes cannot hold the rows of such a kernel, in which no
-/// dimension further out is reduced, too.
+/// Whether all reductions are along the last dimension, and along no other, and
+/// by one operation, but those lanes cannot hold the rows.
 bool hasLongRows(const KernelSource &source);
 
 class RowKernel : public GpuKernelBuilder {

@@ -129,8 +129,7 @@ private:
     const SmallVector<int64_t> reduced = space.allReduced();
     summed = ReductionBlocks::of(reduced);
     if (summed)
-      summedWarps = elementCount(summed->before) *
-                    llvm::divideCeil(summed->extent, summed->run);
+      summedWarps = summed->count();
     int64_t columns = 1;
     ArrayRef<int64_t> kept = space.extents;
     kept = kept.drop_front(reduced.size());
@@ -210,31 +209,16 @@ private:
   }
 
   Values sumRows(const Indices &kept, const Values &starts) {
-    const ReductionBlocks &blocks = *tiling.summed;
-    const int64_t runs = llvm::divideCeil(blocks.extent, blocks.run);
-    const Indices before =
-        algebra.delinearize(algebra.floorDiv(warp, runs), blocks.before);
-    Value low = algebra.scalar(algebra.mod(warp, runs) * blocks.run);
-    Value high = create<arith::AddIOp>(low, constantIndex(blocks.run));
-    if (blocks.extent % blocks.run)
-      high = create<arith::MinUIOp>(high, constantIndex(blocks.extent));
-    return forLoop(
-        low, high, 1, {0, blocks.extent - 1}, 1, /*isLane=*/false, starts,
-        [&](const IndexExpression &position, ValueRange carried) {
-          return forSpace(blocks.within, carried,
-                          [&](const Indices &rest, ValueRange carried) {
-                            Indices own = before;
-                            own.push_back(position);
-                            llvm::append_range(own, rest);
-                            llvm::append_range(own, kept);
-                            soFar.assign(carried.begin(), carried.end());
-                            // The row before may still be there.
-                            isUsed = true;
-                            emitRow(own);
-                            return soFar;
-                          });
-        },
-        double(blocks.run));
+    const BlockRows rows(*this, *tiling.summed, warp);
+    return rows.forEach(starts, [&](const Indices &row, ValueRange carried) {
+      Indices own = row;
+      llvm::append_range(own, kept);
+      soFar.assign(carried.begin(), carried.end());
+      // The row before may still be there.
+      isUsed = true;
+      emitRow(own);
+      return soFar;
+    });
   }
 
   /// Adds up the warps' sums, in the order of the warps.

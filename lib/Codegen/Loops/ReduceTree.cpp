@@ -7,9 +7,12 @@
 #include "tenon/Codegen/Loops/ReduceTree.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/KernelNest.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <functional>
 
 using namespace mlir;
 
@@ -43,37 +46,90 @@ Indices withUnitDimensions(ArrayRef<int64_t> shape,
 
 using Values = LoopNest::Values;
 
-Values forBlocks(LoopNest &k, const ReductionBlocks &blocks, ValueRange carried,
-                 llvm::function_ref<Values(ValueRange, ForRowsOfBlock)> block) {
-  int64_t extent = blocks.extent, run = blocks.run;
-  auto forRuns = [&](const Indices &outer, ValueRange values) {
-    int64_t runs = (extent + run - 1) / run;
-    return k.forRange(
-        runs, values, [&](const IndexExpression &index, ValueRange values) {
-          OpBuilder &b = k.builder;
-          Value low = k.algebra.scalar(index * run);
-          Value high =
-              arith::AddIOp::create(b, k.loc, low, k.constantIndex(run));
-          if (extent % run != 0)
-            high =
-                arith::MinUIOp::create(b, k.loc, high, k.constantIndex(extent));
-          return block(values, [&](ValueRange inner, RowBody row) {
-            return k.forLoop(
-                low, high, 1, {0, extent - 1}, 1, false, inner,
-                [&](const IndexExpression &position, ValueRange inner) {
-                  return k.forSpace(blocks.within, inner,
-                                    [&](const Indices &rest, ValueRange v) {
-                                      Indices indices = outer;
-                                      indices.push_back(position);
-                                      llvm::append_range(indices, rest);
-                                      return row(indices, v);
-                                    });
-                },
-                double(run));
-          });
-        });
+BlockRows::BlockRows(LoopNest &k, const ReductionBlocks &blocks, Indices before,
+                     const IndexExpression &run)
+    : k(k), blocks(blocks), before(std::move(before)), begin(run * blocks.run),
+      low(k.algebra.scalar(begin)),
+      high(k.create<arith::AddIOp>(low, k.constantIndex(blocks.run))) {
+  if (blocks.extent % blocks.run != 0)
+    high = k.create<arith::MinUIOp>(high, k.constantIndex(blocks.extent));
+}
+
+BlockRows::BlockRows(LoopNest &k, const ReductionBlocks &blocks,
+                     const IndexExpression &number)
+    : BlockRows(k, blocks,
+                k.algebra.delinearize(k.algebra.floorDiv(number, blocks.runs()),
+                                      blocks.before),
+                k.algebra.mod(number, blocks.runs())) {}
+
+Values BlockRows::forPositions(Value low, int64_t lanes, ValueRange carried,
+                               RowBody row) const {
+  return k.forLoop(
+      low, high, lanes, {0, blocks.extent - 1}, lanes, lanes > 1, carried,
+      [&](const IndexExpression &position, ValueRange carried) {
+        return k.forSpace(blocks.within, carried,
+                          [&](const Indices &rest, ValueRange carried) {
+                            Indices indices = before;
+                            indices.push_back(position);
+                            llvm::append_range(indices, rest);
+                            return row(indices, carried);
+                          });
+      },
+      double(llvm::divideCeil(blocks.run, lanes)));
+}
+
+Values BlockRows::forEach(ValueRange carried, RowBody row) const {
+  return forPositions(low, 1, carried, row);
+}
+
+Values BlockRows::fromFirst(llvm::function_ref<Values(const Indices &)> first,
+                            RowBody row, int64_t lanes) const {
+  assert((lanes == 1 || blocks.within.empty()) && "runs are not neighbours");
+  Indices at = before;
+  at.push_back(lanes == 1 ? begin
+                          : k.algebra.laneVariable(low, {0, blocks.extent - 1},
+                                                   k.levels.current(), lanes));
+  // All rows at the first position that have index 0 in the dimensions of
+  // `within` in front of `dim`: those of index 0 in that one come first.
+  std::function<Values(size_t)> atFirst = [&](size_t dim) -> Values {
+    if (dim == blocks.within.size())
+      return first(at);
+    at.push_back(0);
+    Values values = atFirst(dim + 1);
+    at.pop_back();
+    const int64_t extent = blocks.within[dim];
+    return k.forLoop(k.constantIndex(1), k.constantIndex(extent), 1,
+                     {1, extent - 1}, 1,
+                     /*isLane=*/false, values,
+                     [&](const IndexExpression &index, ValueRange carried) {
+                       return k.forSpace(
+                           ArrayRef(blocks.within).drop_front(dim + 1), carried,
+                           [&](const Indices &rest, ValueRange carried) {
+                             Indices indices = at;
+                             indices.push_back(index);
+                             llvm::append_range(indices, rest);
+                             return row(indices, carried);
+                           });
+                     });
   };
-  return k.forSpace(blocks.before, carried, forRuns);
+  Values values = atFirst(0);
+  if (blocks.run == lanes)
+    return values;
+  Value second = k.create<arith::AddIOp>(low, k.constantIndex(lanes));
+  return forPositions(second, lanes, values, row);
+}
+
+Values
+forBlocks(LoopNest &k, const ReductionBlocks &blocks, ValueRange carried,
+          llvm::function_ref<Values(ValueRange, const BlockRows &)> block) {
+  return k.forSpace(
+      blocks.before, carried, [&](const Indices &outer, ValueRange values) {
+        return k.forRange(blocks.runs(), values,
+                          [&](const IndexExpression &run, ValueRange values) {
+                            return block(values,
+                                         BlockRows(k, blocks, outer, run));
+                          });
+      });
 }
 
 /// Values next to each other, in pairs and pairs of those.
@@ -146,6 +202,13 @@ bool Combiner::isOrderFree() const {
 Type Combiner::accumulatorType(unsigned i) const {
   Type element = elementOf(inputs[i]);
   return isSimple() ? computeType(element) : valueType(element);
+}
+
+int64_t Combiner::accumulatorBytes() const {
+  int64_t bytes = 0;
+  for (unsigned i = 0; i < inputs.size(); ++i)
+    bytes += bytesOf(accumulatorType(i));
+  return bytes;
 }
 
 /// The value that changes nothing, in the accumulator's type; for a sum of
@@ -234,6 +297,23 @@ SmallVector<Value> Combiner::combine(LoopNest &k, ArrayRef<Value> accumulators,
   SmallVector<Value> arguments(accumulators.begin(), accumulators.end());
   arguments.append(elements.begin(), elements.end());
   return k.points.applyRegion(*region, arguments);
+}
+
+SmallVector<Value> Combiner::first(LoopNest &k,
+                                   ArrayRef<Value> elements) const {
+  if (!isSimple())
+    return SmallVector<Value>(elements);
+  Value zero = start(k).front();
+  if (isa<VectorType>(elements.front().getType()))
+    zero = k.points.asVector({zero, 0});
+  return combine(k, {zero}, elements);
+}
+
+SmallVector<Value> Combiner::joinAll(LoopNest &k, ArrayRef<Value> before,
+                                     ArrayRef<Value> behind) const {
+  if (isSimple())
+    return {join(k, before.front(), behind.front())};
+  return combine(k, before, behind);
 }
 
 Value Combiner::join(LoopNest &k, Value a, Value b) const {

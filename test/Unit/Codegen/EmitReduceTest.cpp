@@ -11,6 +11,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
 
 namespace {
 
@@ -147,42 +148,40 @@ TEST(EmitReduce, SumsFewColumnsInOrder) {
 
 TEST(EmitReduce, TakesWholeDimensionsIntoBlocks) {
   // 3 x 11 x 7 elements: b = 16, blocks of 2 x 7, the last of 1 x 7. The
-  // initial value comes last, and a sum in the same kernel that is no single
-  // operation keeps its own order.
+  // initial value comes last, but first in a sum in the same kernel that is no
+  // single operation. There blocks begin with their first element.
   EmittedKernel kernel(R"(
     func.func private @kernel(%x: tensor<3x11x2x7x16xf32>, %i: tensor<f32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
       %0 = stablehlo.reduce(%x init: %i) applies stablehlo.add across dimensions = [0, 1, 3] : (tensor<3x11x2x7x16xf32>, tensor<f32>) -> tensor<2x16xf32>
       %1 = stablehlo.reduce(%x init: %i) across dimensions = [0, 1, 3] : (tensor<3x11x2x7x16xf32>, tensor<f32>) -> tensor<2x16xf32>
        reducer(%a: tensor<f32>, %b: tensor<f32>) {
-        %2 = stablehlo.multiply %b, %b : tensor<f32>
-        %3 = stablehlo.add %a, %2 : tensor<f32>
+        %2 = stablehlo.add %a, %b : tensor<f32>
+        %3 = stablehlo.maximum %2, %2 : tensor<f32>
         stablehlo.return %3 : tensor<f32>
       }
       return %0, %1 : tensor<2x16xf32>, tensor<2x16xf32>
     })");
   Array<float> x = someNumbers(3 * 11 * 2 * 7 * 16), initial = {0.5f}, sums(32),
-               squares(32), expected(32), expectedSquares(32);
+               others(32), expected(32), expectedOthers(32);
   for (int h = 0; h < 2; ++h)
     for (int j = 0; j < 16; ++j) {
-      float sum = -0.0f, square = initial[0];
+      float sum = -0.0f, other = initial[0];
       for (int a = 0; a < 3; ++a)
         for (int begin = 0; begin < 11; begin += 2) {
           float block = -0.0f;
           for (int b = begin; b < std::min(begin + 2, 11); ++b)
-            for (int c = 0; c < 7; ++c) {
-              float value = x[(((a * 11 + b) * 2 + h) * 7 + c) * 16 + j];
-              block = block + value;
-              square = square + value * value;
-            }
+            for (int c = 0; c < 7; ++c)
+              block = block + x[(((a * 11 + b) * 2 + h) * 7 + c) * 16 + j];
           sum = sum + block;
+          other = other + block;
         }
       expected[h * 16 + j] = initial[0] + sum;
-      expectedSquares[h * 16 + j] = square;
+      expectedOthers[h * 16 + j] = other;
     }
   for (int64_t parts : {1, 3}) {
-    kernel.run({x.data(), initial.data(), sums.data(), squares.data()}, parts);
+    kernel.run({x.data(), initial.data(), sums.data(), others.data()}, parts);
     expectSameBits(sums, expected);
-    expectSameBits(squares, expectedSquares);
+    expectSameBits(others, expectedOthers);
   }
 }
 
@@ -364,6 +363,32 @@ TEST(EmitReduce, FindsTheLargestAndItsIndex) {
       EXPECT_EQ(largest[i], row[index[i]]);
     }
   }
+}
+
+TEST(EmitReduce, SumsRowsByARegionInBlocks) {
+  // The same of rows: 5 x 9 elements are blocks of 8 and of 1.
+  EmittedKernel kernel(R"(
+    func.func private @kernel(%x: tensor<5x3x9xf32>, %i: tensor<f32>) -> tensor<3xf32> {
+      %0 = stablehlo.reduce(%x init: %i) across dimensions = [0, 2] : (tensor<5x3x9xf32>, tensor<f32>) -> tensor<3xf32>
+       reducer(%a: tensor<f32>, %b: tensor<f32>) {
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        %2 = stablehlo.maximum %1, %1 : tensor<f32>
+        stablehlo.return %2 : tensor<f32>
+      }
+      return %0 : tensor<3xf32>
+    })");
+  Array<float> x = someNumbers(135), initial = {0.5f}, sums(3), expected(3);
+  for (int j = 0; j < 3; ++j) {
+    float sum = initial[0];
+    for (int a = 0; a < 5; ++a) {
+      const float *row = &x[(a * 3 + j) * 9];
+      sum = sum + std::accumulate(row + 1, row + 8, row[0]);
+      sum = sum + row[8];
+    }
+    expected[j] = sum;
+  }
+  kernel.run({x.data(), initial.data(), sums.data()});
+  expectSameBits(sums, expected);
 }
 
 TEST(EmitReduce, TakesEverythingToOneNumber) {

@@ -172,6 +172,123 @@ TEST(PtxSchedules, RowsOfSeveralDimensions) {
                      {{"xLx", "x" + std::string(last) + "x"}}));
 }
 
+/// The largest element and its index, of elements that are no NaN and of NaN,
+/// the first of which counts. `prepare` makes the elements %y of %x.
+std::string largest(const std::string &shape, const std::string &result,
+                    const std::string &dim, const std::string &type,
+                    const std::string &prepare) {
+  return fill(
+      R"(
+    func.func private @kernel(%x: tensor<SHAPExTYPE>) -> (tensor<RESULTTYPE>, tensor<RESULTi32>) {
+      %m = stablehlo.constant dense<LEAST> : tensor<TYPE>
+      %z = stablehlo.constant dense<0> : tensor<i32>
+      %c = stablehlo.constant dense<ZERO> : tensor<SHAPExTYPE>
+      %i = stablehlo.iota dim = DIM : tensor<SHAPExi32>
+      PREPARE
+      %0:2 = stablehlo.reduce(%y init: %m), (%i init: %z) across dimensions = [DIM] : (tensor<SHAPExTYPE>, tensor<SHAPExi32>, tensor<TYPE>, tensor<i32>) -> (tensor<RESULTTYPE>, tensor<RESULTi32>)
+       reducer(%a: tensor<TYPE>, %b: tensor<TYPE>) (%j: tensor<i32>, %k: tensor<i32>) {
+        %1 = stablehlo.compare GT, %a, %b : (tensor<TYPE>, tensor<TYPE>) -> tensor<i1>
+        %2 = stablehlo.compare NE, %a, %a : (tensor<TYPE>, tensor<TYPE>) -> tensor<i1>
+        %3 = stablehlo.or %1, %2 : tensor<i1>
+        %4 = stablehlo.compare EQ, %a, %b : (tensor<TYPE>, tensor<TYPE>) -> tensor<i1>
+        %5 = stablehlo.compare LT, %j, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %6 = stablehlo.and %4, %5 : tensor<i1>
+        %7 = stablehlo.or %3, %6 : tensor<i1>
+        %8 = stablehlo.select %3, %a, %b : tensor<i1>, tensor<TYPE>
+        %9 = stablehlo.select %7, %j, %k : tensor<i1>, tensor<i32>
+        stablehlo.return %8, %9 : tensor<TYPE>, tensor<i32>
+      }
+      return %0#0, %0#1 : tensor<RESULTTYPE>, tensor<RESULTi32>
+    })",
+      {{"PREPARE", prepare},
+       {"SHAPEx", shape},
+       {"RESULT", result},
+       {"DIM", dim},
+       {"LEAST", type == "i32"    ? "-2147483648"
+                 : type == "f64"  ? "0xfff0000000000000"
+                 : type == "bf16" ? "0xff80"
+                                  : "0xff800000"},
+       {"ZERO", type == "i32" ? "0" : "0.0"},
+       {"TYPE", type}});
+}
+
+/// Nothing above zero, so that zeros of both signs are the largest; and no NaN.
+const char *const zerosAndNaN =
+    "%y = stablehlo.minimum %x, %c : tensor<SHAPExTYPE>";
+const char *const noNaN =
+    R"(%f = stablehlo.compare EQ, %x, %x : (tensor<SHAPExTYPE>, tensor<SHAPExTYPE>) -> tensor<SHAPExi1>
+       %y = stablehlo.select %f, %x, %c : tensor<SHAPExi1>, tensor<SHAPExTYPE>)";
+
+/// Threads, lanes and warps that have a row or a column by themselves, and such
+/// that share it; with blocks of the order that are short or not.
+TEST(PtxSchedules, LargestByARegion) {
+  auto compare = [](int64_t kept, int64_t length, const char *type,
+                    const char *prepare) {
+    SCOPED_TRACE(std::string(type) + " " + std::to_string(length));
+    const std::string one = std::to_string(kept) + "x",
+                      other = std::to_string(length) + "x";
+    compareFast(largest(one + other, one, "1", type, prepare));
+    compareFast(largest(other + one, one, "0", type, prepare));
+  };
+  for (auto [kept, length] :
+       {std::pair(5, 2), std::pair(7, 15), std::pair(3, 31), std::pair(40, 32),
+        std::pair(3, 33), std::pair(2, 1000)})
+    compare(kept, length, "f32", zerosAndNaN);
+  for (const char *type : {"bf16", "f64", "i32"}) {
+    compare(3, 33, type, zerosAndNaN);
+    compare(2, 1000, type, noNaN);
+  }
+  for (const char *shape : {"50257x", "1x"})
+    compareFast(largest(shape, "", "0", "f32", noNaN));
+  compareFast(largest("50257x2x", "2x", "0", "bf16", noNaN));
+}
+
+/// Several reductions by regions and others of the same row, a result of its
+/// elements over an operand, and reduced dimensions that are no neighbours.
+TEST(PtxSchedules, RegionsBesideSums) {
+  for (auto [rows, length] :
+       {std::pair(4, 10), std::pair(3, 256), std::pair(2, 1023)})
+    for (const char *dims : {"[2]", "[0, 2]"}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(length) + " " +
+                   dims);
+      const bool isOneRun = dims == std::string("[2]");
+      compareFast(
+          fill(
+              R"(
+    func.func private @kernel(%x: tensor<SHAPExf32>, %l: tensor<ROWSxi32>) -> (tensor<ROWSxi1>, tensor<ROWSxf32>, tensor<SHAPExf32>) attributes {exec.in_place = array<i64: -1, -1, 0>} {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %m = stablehlo.constant dense<0xff800000> : tensor<f32>
+      %n = stablehlo.constant dense<0> : tensor<i32>
+      %i = stablehlo.iota dim = 2 : tensor<SHAPExi32>
+      %0:2 = stablehlo.reduce(%x init: %m), (%i init: %n) across dimensions = DIMS : (tensor<SHAPExf32>, tensor<SHAPExi32>, tensor<f32>, tensor<i32>) -> (tensor<ROWSxf32>, tensor<ROWSxi32>)
+       reducer(%a: tensor<f32>, %b: tensor<f32>) (%j: tensor<i32>, %k: tensor<i32>) {
+        %1 = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %2 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<f32>
+        %3 = stablehlo.select %1, %j, %k : tensor<i1>, tensor<i32>
+        stablehlo.return %2, %3 : tensor<f32>, tensor<i32>
+      }
+      %4 = stablehlo.compare EQ, %0#1, %l : (tensor<ROWSxi32>, tensor<ROWSxi32>) -> tensor<ROWSxi1>
+      %5 = stablehlo.broadcast_in_dim %0#0, dims = KEPT : (tensor<ROWSxf32>) -> tensor<SHAPExf32>
+      %6 = stablehlo.subtract %x, %5 : tensor<SHAPExf32>
+      %7 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = DIMS : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+      %8 = stablehlo.reduce(%6 init: %z) across dimensions = DIMS : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+       reducer(%a: tensor<f32>, %b: tensor<f32>) {
+        %9 = stablehlo.add %a, %b : tensor<f32>
+        %10 = stablehlo.maximum %9, %9 : tensor<f32>
+        stablehlo.return %10 : tensor<f32>
+      }
+      %11 = stablehlo.add %7, %8 : tensor<ROWSxf32>
+      return %4, %11, %6 : tensor<ROWSxi1>, tensor<ROWSxf32>, tensor<SHAPExf32>
+    })",
+              {{"SHAPEx", "3x" + std::to_string(rows) + "x" +
+                              std::to_string(length) + "x"},
+               {"ROWSx", (isOneRun ? "3x" : "") + std::to_string(rows) + "x"},
+               {"DIMS", dims},
+               {"KEPT", isOneRun ? "[0, 1]" : "[1]"}}),
+          {{1, length}});
+    }
+}
+
 /// A result that overwrites the operand, but is known before the last pass,
 /// leaves that what it needs: rows are held in registers, or all results are
 /// written in the last pass.

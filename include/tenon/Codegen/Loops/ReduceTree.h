@@ -22,16 +22,43 @@ Indices mergeIndices(const ReductionSpace &space,
 Indices withUnitDimensions(llvm::ArrayRef<int64_t> shape,
                            llvm::ArrayRef<IndexExpression> indices);
 
-/// Carries values through all blocks of order (a). `block` gets them and a
-/// function that carries values through all rows of the block.
-using RowBody =
-    llvm::function_ref<LoopNest::Values(const Indices &, mlir::ValueRange)>;
-using ForRowsOfBlock =
-    llvm::function_ref<LoopNest::Values(mlir::ValueRange, RowBody)>;
-LoopNest::Values
-forBlocks(LoopNest &k, const ReductionBlocks &blocks, mlir::ValueRange carried,
-          llvm::function_ref<LoopNest::Values(mlir::ValueRange, ForRowsOfBlock)>
-              block);
+/// The rows of a block of order (a).
+class BlockRows {
+public:
+  using Values = LoopNest::Values;
+  using RowBody = llvm::function_ref<Values(const Indices &, mlir::ValueRange)>;
+
+  /// Of the run of that number at indices of `blocks.before`.
+  BlockRows(LoopNest &k, const ReductionBlocks &blocks, Indices before,
+            const IndexExpression &run);
+  /// Of the block of that number.
+  BlockRows(LoopNest &k, const ReductionBlocks &blocks,
+            const IndexExpression &number);
+
+  /// Carries values through all rows.
+  Values forEach(mlir::ValueRange carried, RowBody row) const;
+  /// The same with what `first` gives of the first row. With `lanes`, where
+  /// `blocks.within` is empty, a row is that many elements, of which runs are a
+  /// multiple.
+  Values fromFirst(llvm::function_ref<Values(const Indices &)> first,
+                   RowBody row, int64_t lanes = 1) const;
+
+private:
+  Values forPositions(mlir::Value low, int64_t lanes, mlir::ValueRange carried,
+                      RowBody row) const;
+
+  LoopNest &k;
+  const ReductionBlocks &blocks;
+  Indices before;
+  IndexExpression begin;
+  mlir::Value low, high;
+};
+
+/// Carries values through all blocks of order (a).
+LoopNest::Values forBlocks(
+    LoopNest &k, const ReductionBlocks &blocks, mlir::ValueRange carried,
+    llvm::function_ref<LoopNest::Values(mlir::ValueRange, const BlockRows &)>
+        block);
 
 /// The accumulators of order (b) to one value: first those of a chunk's place
 /// with each other, then the places. Each accumulator is one value of as many
@@ -61,6 +88,8 @@ public:
   /// The type accumulators of input `i` have: f32 for 16-bit floats in simple
   /// reductions.
   mlir::Type accumulatorType(unsigned i) const;
+  /// The bytes that all accumulators take in memory.
+  int64_t accumulatorBytes() const;
   /// The starting values, scalars.
   llvm::SmallVector<mlir::Value> start(LoopNest &k) const;
   /// Accumulators and elements are all scalars or all vectors; elements are in
@@ -68,6 +97,13 @@ public:
   llvm::SmallVector<mlir::Value>
   combine(LoopNest &k, llvm::ArrayRef<mlir::Value> accumulators,
           llvm::ArrayRef<mlir::Value> elements) const;
+  /// The accumulators behind a block's first element.
+  llvm::SmallVector<mlir::Value>
+  first(LoopNest &k, llvm::ArrayRef<mlir::Value> elements) const;
+  /// The accumulators of what stands in front and of what stands behind it.
+  llvm::SmallVector<mlir::Value>
+  joinAll(LoopNest &k, llvm::ArrayRef<mlir::Value> before,
+          llvm::ArrayRef<mlir::Value> behind) const;
   /// Two accumulators of a simple reduction.
   mlir::Value join(LoopNest &k, mlir::Value a, mlir::Value b) const;
   /// All lanes of the accumulators of a simple reduction to one value, as
