@@ -109,10 +109,14 @@ struct AwaitCollectives
     if (!main->hasAttr(step::argumentPlacesAttrName))
       return;
     Touches touches(main);
-    main.getBody().walk([&](step::GroupOp group) {
-      if (isWorthQueue(group, switchNanoseconds) || group.isTransfer())
-        setBeside(group, touches);
-    });
+    WalkResult walked =
+        main.getBody().walk([&](step::GroupOp group) -> WalkResult {
+          return isWorthQueue(group, switchNanoseconds) || group.isTransfer()
+                     ? setBeside(group, touches)
+                     : success();
+        });
+    if (walked.wasInterrupted())
+      signalPassFailure();
   }
 
 private:
@@ -121,7 +125,7 @@ private:
     return beside ? beside.getInt() : 0;
   }
 
-  void setBeside(step::GroupOp group, const Touches &touches) const {
+  LogicalResult setBeside(step::GroupOp group, const Touches &touches) const {
     SmallVector<Touched> own = touches.of(group);
     auto meetsOwn = [&](const Touched &other) {
       return llvm::any_of(
@@ -129,10 +133,13 @@ private:
     };
     int64_t count = 0, beside = 0, nanoseconds = 0;
     bool isTimed = group->hasAttr(step::nanosecondsAttrName);
+    bool isTouched = false;
     for (Operation *next = group->getNextNode();
          !next->hasTrait<OpTrait::IsTerminator>(); next = next->getNextNode()) {
-      if (llvm::any_of(touches.of(next), meetsOwn))
+      if (llvm::any_of(touches.of(next), meetsOwn)) {
+        isTouched = true;
         break;
+      }
       ++count;
       if (isView(next) || matchPattern(next, m_Constant()))
         continue;
@@ -144,16 +151,23 @@ private:
       else if (!time)
         isTimed = false;
     }
-    // The plan says already how long a transfer takes; it has its queue anyway.
-    if (group.isTransfer())
+    if (group.isTransfer()) {
+      // It has its queue anyway, and for as long its bytes were kept: values
+      // that live less long might share other places than they do.
+      if (isTouched && besideOf(group) > count)
+        return group.emitOpError("runs beside ")
+               << besideOf(group) << " operations, of which number "
+               << count + 1 << " touches its bytes";
       beside = std::max(beside, besideOf(group));
-    else if (isTimed && nanoseconds < switchNanoseconds)
+    } else if (isTimed && nanoseconds < switchNanoseconds) {
       beside = 0;
+    }
     if (beside > 0)
       group->setAttr(step::besideAttrName,
                      Builder(group.getContext()).getI64IntegerAttr(beside));
     else
       group->removeAttr(step::besideAttrName);
+    return success();
   }
 };
 

@@ -35,6 +35,9 @@
 // RUN: tenon-opt %t.planned.mlir --memory-await-collectives | FileCheck %s --check-prefix=AWAIT
 // AWAIT: step.group save({{.*}}step.beside = 3 : i64
 
+// RUN: sed 's/step.beside = 1/step.beside = 4/' %t.planned.mlir | not tenon-opt --memory-await-collectives 2>&1 | FileCheck %s --check-prefix=LATE
+// LATE: error: 'step.group' op runs beside 4 operations, of which number 4 touches its bytes
+
 // RUN: not tenon-opt %t.planned.mlir --memory-lower-to-exec 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: values wait in memory of the host, which the device class 'cpu' has not
 
