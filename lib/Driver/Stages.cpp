@@ -23,6 +23,7 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/RegisterPasses.h"
 #include "tenon/Format/Hash.h"
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Format/Writer.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
@@ -378,7 +379,8 @@ static ExitCode joinEntries(Program &program, StageRun &run) {
   }
   int64_t bytes = 0;
   for (auto segment : program.module->getOps<exec::SegmentOp>())
-    bytes += int64_t(segment.getBytes());
+    if (segment.getSpace() != StringRef(format::pinnedSpaceName))
+      bytes += int64_t(segment.getBytes());
   if (!run.options.entries.empty() && run.resolved.memoryBudget &&
       bytes > *run.resolved.memoryBudget)
     return fail(exitNoPlan,

@@ -12,6 +12,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Format/PinnedMemory.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
 namespace tenon::memory {
@@ -59,7 +60,7 @@ LogicalResult verifyPlace(Operation *op, ModuleOp module, StringRef name,
 
 /// Whether values of a GPU wait there, in memory of its host.
 bool isPinned(exec::SegmentOp segment) {
-  return segment.getSpace() == "pinned";
+  return segment.getSpace() == StringRef(format::pinnedSpaceName);
 }
 
 LogicalResult verifySegment(exec::SegmentOp segment, ModuleOp module) {

@@ -152,3 +152,24 @@ def test_processors_have_no_such_queues(programs: Programs, tmp_path: Path) -> N
     """Nothing waits there on another memory."""
     said = refused(1, "compile", programs.folder / "True.plan.mlir", "--compile-from=plan", "-o", tmp_path / "cpu.tenon")
     assert "values wait in memory of the host, which the device class 'cpu' has not" in said
+
+
+EVALUATION = f"""
+func.func @main(%w: {TYPE}, %x: {TYPE}) -> ({TYPE} {{jax.result_info = "result"}}) {{
+  %0 = stablehlo.multiply %w, %x : {TYPE}
+  return %0 : {TYPE}
+}}
+"""
+
+
+def test_entry_points_stand_beside_it(programs: Programs, tmp_path: Path) -> None:
+    """In one of its own nothing waits."""
+    source, file = tmp_path / "evaluation.mlir", tmp_path / "both.tenon"
+    source.write_text(EVALUATION)
+    planned = programs.folder / "True.plan.mlir"
+    succeed("compile", planned, "--compile-from=plan", f"--entry=evaluate={source}", "-o", file, *ON_GPU)
+    claims = succeed("verify", file)
+    assert claims.count("waiting ") == 1
+    assert "'evaluate' writes none" in claims
+    kept, waiting = programs.run(programs.kept), programs.run(file)
+    assert all(kept[name].tobytes() == waiting[name].tobytes() for name in kept)

@@ -11,10 +11,14 @@
 
 #include "tenon/Format/Index.h"
 
+#include <string_view>
+
 namespace tenon::format {
 
+inline constexpr std::string_view pinnedSpaceName = "pinned";
+
 inline bool isPinned(const MemorySpace &space) {
-  return space.name == "pinned";
+  return space.name == pinnedSpaceName;
 }
 
 inline bool isPinned(const Index &index, const Segment &segment) {
