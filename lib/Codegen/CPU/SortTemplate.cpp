@@ -12,6 +12,7 @@
 
 #include "Templates.h"
 
+#include "tenon/Codegen/Loops/SortedSlices.h"
 #include "tenon/Codegen/Loops/TotalOrder.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -25,21 +26,10 @@ namespace {
 
 using Values = KernelBuilder::Values;
 
-int64_t sortedDim(stablehlo::SortOp op) {
-  int64_t rank = shapeOf(op.getInputs().front()).size();
-  int64_t dim = op.getDimension();
-  return dim < 0 ? dim + rank : dim;
-}
-
-int64_t sortedLength(stablehlo::SortOp op) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
-  return shape.empty() ? 1 : shape[sortedDim(op)];
-}
-
 /// Bytes of a scratch slice of input `i`.
 int64_t sliceBytes(stablehlo::SortOp op, unsigned i) {
-  int64_t bytes = sortedLength(op) * bytesOf(elementOf(op.getInputs()[i]));
-  return (bytes + 63) / 64 * 64;
+  return llvm::alignTo(
+      SortedSlices(op).length * bytesOf(elementOf(op.getInputs()[i])), 64);
 }
 
 /// One to merge into, and one more to sort in for a result nobody asks for.
@@ -51,24 +41,17 @@ int64_t scratchSlices(const KernelSource &source, stablehlo::SortOp op,
 class Sort {
 public:
   Sort(KernelBuilder &k, stablehlo::SortOp op)
-      : k(k), op(op), shape(shapeOf(op.getInputs().front())),
-        length(sortedLength(op)) {}
+      : k(k), op(op), slices(op), length(slices.length) {}
 
   void emit();
 
 private:
-  Indices indicesAt(const IndexExpression &along) {
-    Indices indices = others;
-    if (!shape.empty())
-      indices.insert(indices.begin() + sortedDim(op), along);
-    return indices;
-  }
   /// Where an element of a slice lies: in the result, or in scratch memory if
   /// nobody asks for that result.
   IndexExpression positionIn(const Buffer &buffer,
                              const IndexExpression &along) {
-    return buffer.shape.size() == shape.size() && isResult(buffer)
-               ? k.algebra.linearize(indicesAt(along), shape)
+    return buffer.shape.size() == slices.shape.size() && isResult(buffer)
+               ? k.algebra.linearize(slices.at(others, along), slices.shape)
                : along;
   }
   bool isResult(const Buffer &buffer) const {
@@ -83,8 +66,8 @@ private:
 
   KernelBuilder &k;
   stablehlo::SortOp op;
-  ArrayRef<int64_t> shape;
-  int64_t length;
+  const SortedSlices slices;
+  const int64_t length;
   Indices others;
   SmallVector<Buffer> sorted, scratch; // per input
 };
@@ -152,15 +135,12 @@ void Sort::emit() {
     int result = k.source.indexOfResult(op.getResult(i));
     sorted.push_back(result >= 0 ? k.results[result] : slice());
   }
-  SmallVector<int64_t> rest = llvm::to_vector(shape);
-  if (!rest.empty())
-    rest.erase(rest.begin() + sortedDim(op));
-  k.forUnits(elementCount(rest), [&](const IndexExpression &unit) {
-    others = k.algebra.delinearize(unit, rest);
+  k.forUnits(slices.count, [&](const IndexExpression &unit) {
+    others = k.algebra.delinearize(unit, slices.others);
     k.forRange(length, [&](const IndexExpression &along) {
       SmallVector<Element> elements;
       for (Value input : op.getInputs())
-        elements.push_back(k.points.at(input, indicesAt(along)));
+        elements.push_back(k.points.at(input, slices.at(others, along)));
       for (auto [buffer, element] : llvm::zip(sorted, elements))
         k.points.store(buffer, positionIn(buffer, along), element);
     });
@@ -322,8 +302,7 @@ Demand demandOfSort(const KernelSource &source) {
   Demand demand;
   for (unsigned i = 0; i < op.getNumResults(); ++i)
     demand.scratchPerPart += scratchSlices(source, op, i) * sliceBytes(op, i);
-  demand.units = elementCount(shapeOf(op.getInputs().front())) /
-                 std::max<int64_t>(sortedLength(op), 1);
+  demand.units = SortedSlices(op).count;
   return demand;
 }
 

@@ -1,6 +1,4 @@
-//===- SortSchedule.cpp - Sorted slices
-//-------------------------------------===//
-//------------------------------------===//
+//===- SortSchedule.cpp - Sorted slices -----------------------------------===//
 //
 // A block of threads has a slice along the sorted dimension, in two halves of
 // scratch memory. Neighbouring sorted runs of 1, 2, 4, ... elements are merged
@@ -19,7 +17,7 @@
 
 #include "GpuSchedule.h"
 
-#include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/SortedSlices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -40,41 +38,30 @@ constexpr int64_t mostBlocks = 1024;
 /// How slices are dealt out.
 struct SortTiling {
   stablehlo::SortOp op;
-  SmallVector<int64_t> shape, others; // of an operand, and without `dim`
-  int64_t dim = 0, length = 1, slices = 1;
+  SortedSlices slices;
   /// Where in a block's scratch memory the halves of each operand begin.
   SmallVector<int64_t> offsets;
   int64_t bytesOfBlock = 0;
 
   explicit SortTiling(const KernelSource &source)
-      : op(cast<stablehlo::SortOp>(source.root)),
-        shape(shapeOf(op.getInputs().front())), others(shape) {
-    if (!shape.empty()) {
-      dim = op.getDimension() +
-            (op.getDimension() < 0 ? int64_t(shape.size()) : 0);
-      length = shape[dim];
-      others.erase(others.begin() + dim);
-    }
-    slices = elementCount(others);
+      : op(cast<stablehlo::SortOp>(source.root)), slices(op) {
     for (Value input : op.getInputs()) {
       constexpr int64_t alignment = 64;
       offsets.push_back(bytesOfBlock);
-      bytesOfBlock +=
-          llvm::alignTo(2 * length * bytesOf(elementOf(input)), alignment);
+      bytesOfBlock += llvm::alignTo(
+          2 * slices.length * bytesOf(elementOf(input)), alignment);
     }
   }
 
-  int64_t blocks() const { return std::clamp<int64_t>(slices, 1, mostBlocks); }
+  int64_t blocks() const {
+    return std::clamp<int64_t>(slices.count, 1, mostBlocks);
+  }
   int64_t threads() const {
-    return std::min<int64_t>(llvm::alignTo(length, threadsOfWarp), mostThreads);
+    return std::min<int64_t>(llvm::alignTo(slices.length, threadsOfWarp),
+                             mostThreads);
   }
   /// Merges until all is one run.
-  int64_t passes() const { return llvm::Log2_64_Ceil(length); }
-  Indices at(Indices others, const IndexExpression &along) const {
-    if (!shape.empty())
-      others.insert(others.begin() + dim, along);
-    return others;
-  }
+  int64_t passes() const { return llvm::Log2_64_Ceil(slices.length); }
 };
 
 class SortKernel : GpuKernelBuilder {
@@ -92,12 +79,13 @@ public:
          llvm::zip_equal(tiling.op.getInputs(), tiling.offsets))
       halves.push_back(
           scratchBuffer(create<arith::AddIOp>(base, constantIndex(offset)),
-                        {2 * tiling.length}, elementOf(input)));
-    forRange(llvm::divideCeil(tiling.slices, tiling.blocks()),
+                        {2 * tiling.slices.length}, elementOf(input)));
+    forRange(llvm::divideCeil(tiling.slices.count, tiling.blocks()),
              [&](const IndexExpression &round) {
-               ifBelow(round * tiling.blocks() + block, tiling.slices,
+               ifBelow(round * tiling.blocks() + block, tiling.slices.count,
                        [&](const IndexExpression &slice) {
-                         emitSlice(algebra.delinearize(slice, tiling.others));
+                         emitSlice(
+                             algebra.delinearize(slice, tiling.slices.others));
                        });
              });
   }
@@ -107,7 +95,8 @@ private:
     forOwnElements([&](const IndexExpression &along) {
       for (auto [input, buffer] :
            llvm::zip_equal(tiling.op.getInputs(), halves))
-        points.store(buffer, along, points.at(input, tiling.at(others, along)));
+        points.store(buffer, along,
+                     points.at(input, tiling.slices.at(others, along)));
     });
     // The half in which the runs are, by its first place.
     Values half = {constantIndex(0)};
@@ -116,8 +105,8 @@ private:
           tiling.passes(), half,
           [&](const IndexExpression &pass, ValueRange carried) -> Values {
             awaitBlock();
-            Value to = create<arith::SubIOp>(constantIndex(tiling.length),
-                                             carried.front());
+            Value to = create<arith::SubIOp>(
+                constantIndex(tiling.slices.length), carried.front());
             forOwnElements([&](const IndexExpression &element) {
               merge(algebra.scalar(pass), carried.front(), to,
                     algebra.scalar(element));
@@ -130,26 +119,26 @@ private:
       for (auto [result, buffer] :
            llvm::zip_equal(tiling.op.getResults(), halves))
         if (int place = source.indexOfResult(result); place >= 0)
-          storeResult(place, tiling.at(others, along),
+          storeResult(place, tiling.slices.at(others, along),
                       points.load(buffer, placeIn(half.front(),
                                                   algebra.scalar(along))));
     });
-    if (tiling.slices > tiling.blocks())
+    if (tiling.slices.count > tiling.blocks())
       awaitBlock();
   }
 
   /// Calls the body with the elements of the slice that this thread has.
   void forOwnElements(Body body) {
     const int64_t threads = tiling.threads();
-    forRange(llvm::divideCeil(tiling.length, threads),
+    forRange(llvm::divideCeil(tiling.slices.length, threads),
              [&](const IndexExpression &round) {
-               ifBelow(round * threads + thread, tiling.length, body);
+               ifBelow(round * threads + thread, tiling.slices.length, body);
              });
   }
 
   IndexExpression placeIn(Value half, Value element) {
     return algebra.uniform(create<arith::AddIOp>(half, element),
-                           {0, 2 * tiling.length - 1}, levels.current());
+                           {0, 2 * tiling.slices.length - 1}, levels.current());
   }
 
   /// Puts an element of a run of 2^pass elements in its place in the next one.
@@ -166,7 +155,7 @@ private:
     auto choose = [&](Value which, Value x, Value y) -> Value {
       return create<arith::SelectOp>(which, x, y);
     };
-    Value one = constantIndex(1), length = constantIndex(tiling.length);
+    Value one = constantIndex(1), length = constantIndex(tiling.slices.length);
     Value width = create<arith::ShLIOp>(one, pass);
     Value twice = add(width, width);
     Value start =
@@ -189,9 +178,10 @@ private:
           Value at = create<arith::ShRUIOp>(add(low, high), one);
           Value goes = create<arith::AndIOp>(
               isOpen,
-              goesBefore(isLeft, own,
-                         placeIn(from, smaller(at, constantIndex(tiling.length -
-                                                                 1)))));
+              goesBefore(
+                  isLeft, own,
+                  placeIn(from, smaller(at, constantIndex(tiling.slices.length -
+                                                          1)))));
           Value ends = create<arith::XOrIOp>(isOpen, goes);
           return {choose(goes, add(at, one), low), choose(ends, at, high)};
         });
@@ -224,7 +214,7 @@ private:
 
 bool SortSchedule::accepts(const KernelSource &source) const {
   return isa_and_nonnull<stablehlo::SortOp>(source.root) &&
-         SortTiling(source).length > 0;
+         SortTiling(source).slices.length > 0;
 }
 
 LaunchShape SortSchedule::launchShape(const KernelSource &source) const {
