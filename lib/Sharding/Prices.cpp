@@ -112,39 +112,29 @@ SmallVector<HaloPiece> tenon::sharding::halosOf(Operation *op,
                                                 const Factors &rule,
                                                 const FactorAxes &axes) {
   SmallVector<HaloPiece> pieces;
-  SmallVector<int64_t> local;
-  forEachHalo(rule, axes, [&](int64_t dim, unsigned factor, const Halo &halo) {
-    Value operand = op->getOperand(0);
+  std::array<SmallVector<int64_t>, 2> locals;
+  // What devices get of operand `at` along a dimension of it.
+  auto take = [&](unsigned at, int64_t dim, unsigned factor, const auto &halo) {
+    Value operand = op->getOperand(at);
     if (isMadeAnywhere(operand))
       return;
+    SmallVector<int64_t> &local = locals[at];
     if (local.empty())
-      local = layoutOf(rule, rule.operands[0], axes, false)
+      local = layoutOf(rule, rule.operands[at], axes, false)
                   .localShape(shapeOf(operand));
     for (int64_t reach : {halo.left, halo.right})
       for (int64_t width : hopsOf(reach, halo.block))
         pieces.push_back({axes[factor], elementCount(local) / local[dim] *
                                             width * elementBytesOf(operand)});
     local[dim] = halo.extent;
+  };
+  forEachHalo(rule, axes, [&](int64_t dim, unsigned factor, const Halo &halo) {
+    take(0, dim, factor, halo);
   });
-  std::array<SmallVector<int64_t>, 2> locals;
   forEachScatterHalo(
       rule, axes, [&](int64_t dim, unsigned factor, const ScatterHalo &halo) {
-        for (unsigned at : {0, 1}) {
-          Value operand = op->getOperand(at);
-          const ScatterHalo::Tensor &tensor = at ? halo.source : halo.operand;
-          if (isMadeAnywhere(operand))
-            continue;
-          SmallVector<int64_t> &local = locals[at];
-          if (local.empty())
-            local = layoutOf(rule, rule.operands[at], axes, false)
-                        .localShape(shapeOf(operand));
-          for (int64_t reach : {tensor.left, tensor.right})
-            for (int64_t width : hopsOf(reach, tensor.block))
-              pieces.push_back(
-                  {axes[factor], elementCount(local) / local[dim] * width *
-                                     elementBytesOf(operand)});
-          local[dim] = tensor.extent;
-        }
+        take(0, dim, factor, halo.operand);
+        take(1, dim, factor, halo.source);
       });
   return pieces;
 }
