@@ -71,10 +71,8 @@ fusion::FusionOptions driver::groupingOptions(const StageRun &run) {
 /// in its program before the next one comes.
 static int64_t shardsOfRank(ModuleOp module) {
   auto devicesOf = [&](StringRef attribute) {
-    auto text = module->getAttrOfType<StringAttr>(attribute);
-    std::string error;
-    auto mesh =
-        text ? sharding::Mesh::parse(text.getValue(), error) : std::nullopt;
+    std::string ignored;
+    auto mesh = sharding::Mesh::of(module, attribute, ignored);
     return mesh ? mesh->devices() : 1;
   };
   return module->hasAttr(step::logicalShardsAttrName)

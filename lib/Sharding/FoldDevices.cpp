@@ -77,9 +77,8 @@ static DictionaryAttr withoutLayout(DictionaryAttr attributes) {
 
 static LogicalResult readFold(ModuleOp module, StringRef axis, int64_t ranks,
                               Fold &fold) {
-  auto text = module->getAttrOfType<StringAttr>(step::meshAttrName);
-  std::string error = "it has no mesh";
-  auto mesh = text ? Mesh::parse(text.getValue(), error) : std::nullopt;
+  std::string error;
+  auto mesh = Mesh::of(module, step::meshAttrName, error);
   if (!mesh)
     return module.emitError() << "the step is not partitioned: " << error;
   auto found = mesh->find(axis);

@@ -6,6 +6,7 @@
 
 #include "tenon/Sharding/Layout.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -70,6 +71,16 @@ Mesh::groupsAlong(ArrayRef<AxisPart> parts) const {
 }
 
 std::string Mesh::text() const { return format::meshText(axes); }
+
+std::optional<Mesh> Mesh::of(mlir::ModuleOp module, StringRef attribute,
+                             std::string &error) {
+  auto text = module->getAttrOfType<mlir::StringAttr>(attribute);
+  if (!text) {
+    error = ("it has no '" + attribute + "'").str();
+    return std::nullopt;
+  }
+  return parse(text.getValue(), error);
+}
 
 std::optional<Mesh> Mesh::parse(StringRef text, std::string &error) {
   auto axes = format::parseMesh(text, error);

@@ -173,9 +173,8 @@ tenon::shardingcheck::checkFolding(ModuleOp devices, ModuleOp ranks,
   };
   auto read = [](ModuleOp module, Program &program) {
     program.main = module.lookupSymbol<func::FuncOp>("main");
-    auto text = module->getAttrOfType<StringAttr>(step::meshAttrName);
-    std::string error;
-    auto mesh = text ? Mesh::parse(text.getValue(), error) : std::nullopt;
+    std::string ignored;
+    auto mesh = Mesh::of(module, step::meshAttrName, ignored);
     if (mesh)
       program.mesh = *mesh;
     return program.main && !program.main.isExternal();

@@ -278,12 +278,9 @@ tenon::shardingcheck::checkPartition(ModuleOp whole, ModuleOp local,
   if (!part || part.isExternal())
     return fail(local,
                 "the partitioned step has no function @main with a body");
-  auto text = local->getAttrOfType<StringAttr>(step::meshAttrName);
   std::string error;
-  auto mesh =
-      text ? sharding::Mesh::parse(text.getValue(), error) : std::nullopt;
+  auto mesh = sharding::Mesh::of(local, step::meshAttrName, error);
   if (!mesh)
-    return fail(local, "the step is not partitioned: it has no '" +
-                           step::meshAttrName + "' " + error);
+    return fail(local, "the step is not partitioned: " + error);
   return PartitionChecker(step, part, std::move(*mesh)).run(withConstraints);
 }

@@ -42,6 +42,10 @@
 #include <string>
 #include <vector>
 
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
 namespace tenon::sharding {
 
 using Axis = format::MeshAxis;
@@ -92,6 +96,10 @@ struct Mesh {
   std::string text() const;
   /// As format::parseMesh().
   static std::optional<Mesh> parse(llvm::StringRef text, std::string &error);
+  /// What an attribute of the module, step.mesh or step.logical_shards, says of
+  /// axes; nothing, and a reason in `error`, without one.
+  static std::optional<Mesh> of(mlir::ModuleOp module,
+                                llvm::StringRef attribute, std::string &error);
 };
 
 /// How the parts of a pending reduction are combined. On booleans `max` is "or"
