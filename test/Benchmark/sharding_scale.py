@@ -21,6 +21,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd"))
+
+import revision
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/Benchmarks/Sharding.md"
 BEGIN, END = "<!-- table of test/Benchmark/sharding_scale.py -->", "<!-- end of the table of scale -->"
@@ -149,8 +153,7 @@ def main() -> int:
                     print(json.dumps(rows[-1]), flush=True)
                     if results:
                         results.write_text(json.dumps(rows, indent=1))
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    text = table(rows, commit)
+    text = table(rows, revision.commit())
     if arguments.write:
         page = PAGE.read_text()
         begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)

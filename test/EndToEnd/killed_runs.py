@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import revision
 from safetensors.numpy import save_file
 
 BUILD = Path(os.environ.get("TENON_BUILD", Path(__file__).resolve().parents[2] / "build/dev"))
@@ -176,9 +177,8 @@ def main() -> None:
     for line in options.results.read_text().splitlines():
         for what, count in ast.literal_eval(line[line.index("{") : line.index("}") + 1]).items():
             kills[what.split()[0]] += count
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=Path(__file__).parent)
     counts = " | ".join(str(kills[doing]) for doing in DOING)
-    print(f"| {commit.stdout.strip()} | {seed} | {done} | {counts} | {len(failed)} |")
+    print(f"| {revision.commit()} | {seed} | {done} | {counts} | {len(failed)} |")
     sys.exit(bool(failed))
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import killed_runs
 import mpi
+import revision
 from safetensors.numpy import load_file, save_file
 
 RANKS, MESH, HEARTBEAT = 4, "data=2,model=2", 2
@@ -175,8 +176,7 @@ def main() -> None:
             print(lines[-1], flush=True)
     kinds = Counter(re.match(r"\d+ ([a-z ]+):", line)[1] for line in lines)  # type: ignore[index]
     wrong = sum(" WRONG " in line for line in lines)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=Path(__file__).parent)
-    print(f"| {commit.stdout.strip()} | {len(lines)} | " + " | ".join(str(kinds[fault]) for fault in FAULTS) + f" | {wrong} |")
+    print(f"| {revision.commit()} | {len(lines)} | " + " | ".join(str(kinds[fault]) for fault in FAULTS) + f" | {wrong} |")
     sys.exit(bool(wrong))
 
 

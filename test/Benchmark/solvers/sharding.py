@@ -17,8 +17,13 @@ import platform
 import re
 import resource
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "EndToEnd"))
+
+import revision
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/Benchmarks/Sharding.md"
 BEGIN, END = "<!-- table of test/Benchmark/solvers/sharding.py -->", "<!-- end of the table -->"
@@ -92,8 +97,7 @@ def main() -> None:
     table = page({name: rows[name] for name in KNOWN if name in rows})
     print(table)
     if arguments.write:
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-        about = f"Commit {commit}, effort {arguments.effort}, one thread of {os.cpu_count()} processors, {platform.machine()}."
+        about = f"Commit {revision.commit()}, effort {arguments.effort}, one thread of {os.cpu_count()} processors, {platform.machine()}."
         text = PAGE.read_text()
         text = re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", f"{BEGIN}\n\n{about}\n\n{table}\n\n{END}", text, flags=re.DOTALL)
         PAGE.write_text(text)
