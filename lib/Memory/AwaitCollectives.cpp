@@ -151,22 +151,19 @@ private:
       else if (!time)
         isTimed = false;
     }
-    if (group.isTransfer()) {
-      // It has its queue anyway, and for as long its bytes were kept: values
-      // that live less long might share other places than they do.
-      if (isTouched && besideOf(group) > count)
-        return group.emitOpError("runs beside ")
-               << besideOf(group) << " operations, of which number "
-               << count + 1 << " touches its bytes";
-      beside = std::max(beside, besideOf(group));
-    } else if (isTimed && nanoseconds < switchNanoseconds) {
+    if (isTouched && besideOf(group) > count)
+      return group.emitOpError("runs beside ")
+             << besideOf(group) << " operations, of which number " << count + 1
+             << " touches its bytes";
+    // A transfer has its queue anyway.
+    if (!group.isTransfer() && isTimed && nanoseconds < switchNanoseconds)
       beside = 0;
-    }
+    // For as long as was planned its bytes were kept: values that live less
+    // long might share other places than they do.
+    beside = std::max(beside, besideOf(group));
     if (beside > 0)
       group->setAttr(step::besideAttrName,
                      Builder(group.getContext()).getI64IntegerAttr(beside));
-    else
-      group->removeAttr(step::besideAttrName);
     return success();
   }
 };

@@ -281,8 +281,8 @@ def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncO
     and load to the number of operations behind it that touch none of the bytes it
     writes and write none of those it reads. Places stay as they are, so this takes
     no memory. A collective that is predicted to take less than running it
-    beside others does stays alone. Where a save or a load was planned to run
-    beside more than its bytes allow, the pass fails.
+    beside others does stays alone. What was planned to run beside others does;
+    where its bytes do not allow that, the pass fails.
 
     ```mlir
     // before
