@@ -44,6 +44,7 @@ PlannedStep driver::copyOf(const PlannedStep &plan) {
   copy.solution = plan.solution;
   copy.candidate = plan.candidate;
   copy.isSettled = plan.isSettled;
+  copy.placing = plan.placing;
   return copy;
 }
 
@@ -65,17 +66,20 @@ static void readBytes(PlannedStep &plan) {
       main->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName).getInt();
 }
 
-bool driver::placeBuffers(PlannedStep &plan, SearchOptions options, bool quick,
-                          int64_t limit) {
+bool driver::placeBuffers(PlannedStep &plan, SearchOptions options,
+                          Placing placing, int64_t limit) {
   auto add = [&](OpPassManager &passes) {
-    passes.addNestedPass<func::FuncOp>(
-        memory::createPlanOffsetsPass({/*problemFile=*/"", quick, limit}));
+    passes.addNestedPass<func::FuncOp>(memory::createPlanOffsetsPass(
+        {.quick = placing == Placing::quick,
+         .limit = limit,
+         .unsearched = placing == Placing::first}));
     if (options.verify)
       passes.addPass(memory::createVerifyScheduledFormPass());
   };
   if (failed(runPasses(*plan.module, options.verify, add)))
     return false;
   readBytes(plan);
+  plan.placing = placing;
   return true;
 }
 
@@ -191,10 +195,13 @@ std::optional<PlannedStep> CandidatePlanner::plan(const Request &request) {
     return std::nullopt;
   // What fits need not be smaller.
   const bool isEnough = isQuick || request.allowedBytes > 0;
-  if (!placeBuffers(result, search, /*quick=*/isEnough, request.budget))
+  const Placing placing = request.isPlacedLater ? Placing::first
+                          : isEnough            ? Placing::quick
+                                                : Placing::full;
+  if (!placeBuffers(result, search, placing, request.budget))
     return std::nullopt;
   if (!isQuick && isEnough && result.temporaries > request.allowedBytes &&
-      !placeBuffers(result, search, /*quick=*/false, request.budget))
+      !placeBuffers(result, search, Placing::full, request.budget))
     return std::nullopt;
   result.livePeak = result.solution.peak;
   result.liveLimit = liveBytes;
@@ -328,8 +335,9 @@ void CandidatePlanner::descend(int64_t liveBytes) {
       int64_t middle = without ? without + (with - without) / 2
                                : std::max(with - step, with / 2);
       step *= 2;
-      if (std::optional<PlannedStep> found =
-              plan({.liveBytes = middle, .effort = effort}))
+      if (std::optional<PlannedStep> found = plan({.liveBytes = middle,
+                                                   .effort = effort,
+                                                   .isPlacedLater = true}))
         with = std::min(middle, found->livePeak);
       else
         without = middle;
@@ -338,7 +346,7 @@ void CandidatePlanner::descend(int64_t liveBytes) {
   // Fewer live bytes may need a larger arena, so neighbours are tried.
   for (int64_t i = 1; i <= neighbours && with + i * precise / 2 < liveBytes;
        ++i)
-    plan({.liveBytes = with + i * precise / 2});
+    plan({.liveBytes = with + i * precise / 2, .isPlacedLater = true});
 }
 
 std::optional<PlannedStep> CandidatePlanner::takeFewest() {
@@ -352,9 +360,9 @@ std::optional<PlannedStep> CandidatePlanner::takeFewest() {
   for (auto [rank, plan] : llvm::enumerate(found)) {
     if (fewest && fewest->bytes <= reachable(plan))
       break;
-    // Looks longer for a small arena for the same plan.
-    if (rank < 2 && plan.temporaries > plan.temporariesBound)
-      placeBuffers(plan, search, /*quick=*/false);
+    const Placing placing = rank < 2 ? Placing::full : Placing::quick;
+    if (plan.placing < placing && plan.temporaries > plan.temporariesBound)
+      placeBuffers(plan, search, placing);
     if (!fewest || plan.bytes < fewest->bytes)
       fewest = std::move(plan);
   }

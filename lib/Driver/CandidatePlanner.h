@@ -51,11 +51,19 @@ struct PlanFigures {
   int64_t boundNanoseconds = 0;
 };
 
+/// How long a small arena is looked for.
+enum class Placing {
+  first, // not at all
+  quick,
+  full,
+};
+
 struct PlannedStep : PlanFigures {
   mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
   solver::RecomputeSolution solution;
   size_t candidate = 0;   // whose plan it is
   bool isSettled = false; // its bound is one for all that the budget allows
+  Placing placing = Placing::first; // of its buffers
 
   mlir::func::FuncOp main() const {
     return module.get().lookupSymbol<mlir::func::FuncOp>("main");
@@ -75,7 +83,7 @@ constexpr int64_t anyNumberOfBytes = -1;
 /// Places the buffers of the plan's module and reads off what they need; false
 /// after an error was reported. Where the smallest arena that is found does not
 /// leave all segments within `limit` bytes, one that does is looked for.
-bool placeBuffers(PlannedStep &plan, SearchOptions options, bool quick,
+bool placeBuffers(PlannedStep &plan, SearchOptions options, Placing placing,
                   int64_t limit = anyNumberOfBytes);
 
 class CandidatePlanner {
@@ -150,6 +158,8 @@ private:
     /// found to be possible.
     int64_t budget = anyNumberOfBytes;
     Effort effort = Effort::quick;
+    /// A small arena is looked for once the plan turns out to be of use.
+    bool isPlacedLater = false;
     /// A plan that takes this long is of no use.
     int64_t nanoseconds = noLimit;
     /// An earlier solution, whose proof may be as good as it gets.

@@ -48,7 +48,7 @@ Regrouping driver::regroupCopies(PlannedStep &plan,
   if (after.count == before.count)
     return {};
   codegen::annotateScratch(*joined.module, scratch);
-  if (!placeBuffers(joined, options, /*quick=*/false, plan.bytes) ||
+  if (!placeBuffers(joined, options, Placing::full, plan.bytes) ||
       joined.bytes > plan.bytes)
     return {};
   plan = std::move(joined);

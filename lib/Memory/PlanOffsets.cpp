@@ -100,7 +100,7 @@ private:
              << "packing the temporaries failed: " << solution.message;
     if (limit >= 0)
       fitIntoLimit(packing, solution);
-    if (together)
+    if (together && !unsearched)
       keepRunsApart(buffers, solution);
     for (auto [index, id] : llvm::enumerate(ids))
       offsets[id] = solution.offsets[index];
@@ -127,9 +127,12 @@ private:
   /// what it could save is worth more than the short one.
   solver::OffsetPackingSolution
   packIntoSmallestArena(const PackingProblem &packing) {
+    solver::OffsetPackingOptions first = quickPacking(packing);
+    if (unsearched)
+      first.nodes = 0;
     solver::OffsetPackingSolution solution =
-        solver::solveOffsetPacking(packing.problem, quickPacking(packing));
-    if (quick || solution.status != solver::OffsetPackingStatus::Solved ||
+        solver::solveOffsetPacking(packing.problem, first);
+    if (quick || unsearched || solution.status != solver::OffsetPackingStatus::Solved ||
         pagesOf(solution.arena) <= pagesOf(solution.certificate.bound))
       return solution;
     const solver::OffsetPackingOptions options =

@@ -197,7 +197,7 @@ static std::string checkBudget(const Index &index, const ProgramOrder &program,
   proved.push_back("memory         " + printBytes(int64_t(bytes)) +
                    (budget
                         ? " of " + printBytes(int64_t(budget)) + ", the budget"
-                        : " in all segments, no budget"));
+                        : " in all segments of the device, no budget"));
   return "";
 }
 

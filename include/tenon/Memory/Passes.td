@@ -598,6 +598,8 @@ def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
     Option<"together", "together", "bool", "false",
            "let no value take the place of another one between groups that may "
            "be one launch, where the arena stays as small">,
+    Option<"unsearched", "unsearched", "bool", "false",
+           "the first arenas that are found, without a search for smaller ones">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }

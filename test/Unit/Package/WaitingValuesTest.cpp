@@ -207,7 +207,7 @@ TEST(WaitingValues, AreProved) {
   };
   EXPECT_TRUE(says("waiting        2 buffers do not overlap; pinned memory of "
                    "the host 128 B"));
-  EXPECT_TRUE(says("memory         384 B in all segments, no budget"));
+  EXPECT_TRUE(says("memory         384 B in all segments of the device, no budget"));
   EXPECT_EQ(numbersOf(InstructionKind::invoke, 2).size(), 2u);
   EXPECT_EQ(numbersOf(InstructionKind::invoke, 3).size(), 2u);
 }
