@@ -10,6 +10,7 @@
 #include "Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -73,7 +74,16 @@ private:
   void emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
                  ArrayRef<Combiner> combiners, size_t accumulator,
                  Values &accumulators);
-  void reduceInOrder(const Combiner &combiner);
+  /// What a region takes at a point of the row, or at one in each lane.
+  Values elementsAt(const Combiner &combiner,
+                    ArrayRef<IndexExpression> reduced);
+  /// The accumulators behind them.
+  Values addAt(const Combiner &combiner, ArrayRef<IndexExpression> reduced,
+               ValueRange sums);
+  Values sumOf(const BlockRows &block, const Combiner &combiner);
+  void reduceByRegion(const Combiner &combiner);
+  Values reduceBlocksInLanes(const Combiner &combiner,
+                             const ReductionBlocks &blocks, ValueRange starts);
   bool isFull(unsigned result) const {
     return k.source.kernel.isFull(k.resultValue(result));
   }
@@ -189,7 +199,7 @@ void Row::emitPass(unsigned pass) {
       if (combiner.isSimple())
         simple.push_back(combiner);
       else
-        reduceInOrder(combiner);
+        reduceByRegion(combiner);
     }
   bool hasOther = llvm::any_of(
       plan.kept, [&](const KeptValue &kept) { return kept.pass == pass; });
@@ -232,32 +242,94 @@ void Row::emitPass(unsigned pass) {
   }
 }
 
-/// One element after the other, for regions that are no single operation: order
-/// (a).
-void Row::reduceInOrder(const Combiner &combiner) {
+Row::Values Row::elementsAt(const Combiner &combiner,
+                            ArrayRef<IndexExpression> reduced) {
+  Values elements;
+  for (Value input : combiner.inputs) {
+    Element element = at(input, reduced);
+    elements.push_back(k.algebra.lanes == 1 ? element.value
+                                            : k.points.asVector(element));
+  }
+  return elements;
+}
+
+Row::Values Row::addAt(const Combiner &combiner,
+                       ArrayRef<IndexExpression> reduced, ValueRange sums) {
+  return combiner.combine(k, Values(sums), elementsAt(combiner, reduced));
+}
+
+Row::Values Row::sumOf(const BlockRows &block, const Combiner &combiner) {
+  return block.fromFirst(
+      [&](const Indices &reduced) { return elementsAt(combiner, reduced); },
+      [&](const Indices &reduced, ValueRange sums) {
+        return addAt(combiner, reduced, sums);
+      });
+}
+
+/// Order (a), for regions that are no single operation: one element after the
+/// other, or of many blocks as many elements as there are lanes.
+void Row::reduceByRegion(const Combiner &combiner) {
   int64_t lanes = std::exchange(k.algebra.lanes, 1);
-  auto elementsAt = [&](const Indices &reduced) {
-    Values elements;
-    for (Value input : combiner.inputs)
-      elements.push_back(at(input, reduced).value);
-    return elements;
-  };
-  auto add = [&](const Indices &reduced, ValueRange carried) {
-    return combiner.combine(k, Values(carried), elementsAt(reduced));
-  };
   const SmallVector<int64_t> reduced = space.allReduced();
-  const Values starts = combiner.start(k);
-  Values sums;
-  if (auto blocks = ReductionBlocks::of(reduced))
-    sums = forBlocks(k, *blocks, starts,
-                     [&](ValueRange sums, const BlockRows &rows) {
-                       return combiner.joinAll(k, Values(sums),
-                                               rows.fromFirst(elementsAt, add));
-                     });
+  Values sums = combiner.start(k);
+  auto blocks = ReductionBlocks::of(reduced);
+  if (!blocks)
+    sums =
+        k.forSpace(reduced, sums, [&](const Indices &reduced, ValueRange sums) {
+          return addAt(combiner, reduced, sums);
+        });
+  else if (reduced.size() == 1 && reduced.front() / blocks->run >= vectorLanes)
+    sums = reduceBlocksInLanes(combiner, *blocks, sums);
   else
-    sums = k.forSpace(reduced, starts, add);
+    sums = forBlocks(
+        k, *blocks, sums, [&](ValueRange sums, const BlockRows &block) {
+          return combiner.joinAll(k, Values(sums), sumOf(block, combiner));
+        });
   k.algebra.lanes = lanes;
   combiner.provide(k, sums);
+}
+
+/// A lane has a block. The last of the blocks that have all elements are summed
+/// by all lanes again, some of them for nothing.
+Row::Values Row::reduceBlocksInLanes(const Combiner &combiner,
+                                     const ReductionBlocks &blocks,
+                                     ValueRange starts) {
+  const int64_t run = blocks.run, whole = blocks.extent / run,
+                rest = whole % vectorLanes;
+  auto addLanes = [&](const IndexExpression &block, int64_t firstLane,
+                      ValueRange carried) {
+    k.algebra.lanes = vectorLanes;
+    const IndexExpression begin =
+        k.algebra.laneVariable(k.algebra.scalar(block), {0, whole - 1},
+                               k.levels.current(), 1) *
+        run;
+    const Values own =
+        k.forLoop(k.constantIndex(1), k.constantIndex(run), 1, {1, run - 1}, 1,
+                  /*isLane=*/false, elementsAt(combiner, begin),
+                  [&](const IndexExpression &position, ValueRange sums) {
+                    return addAt(combiner, begin + position, sums);
+                  });
+    k.algebra.lanes = 1;
+    Values sums(carried);
+    for (int64_t lane = firstLane; lane < vectorLanes; ++lane) {
+      Values ofLane;
+      for (Value each : own)
+        ofLane.push_back(k.create<vector::ExtractOp>(each, lane));
+      sums = combiner.joinAll(k, sums, ofLane);
+    }
+    return sums;
+  };
+  Values sums =
+      k.forRange(whole / vectorLanes, starts,
+                 [&](const IndexExpression &group, ValueRange carried) {
+                   return addLanes(group * vectorLanes, 0, carried);
+                 });
+  if (rest)
+    sums = addLanes(whole - vectorLanes, vectorLanes - rest, sums);
+  if (blocks.extent % run)
+    sums =
+        combiner.joinAll(k, sums, sumOf(BlockRows(k, blocks, whole), combiner));
+  return sums;
 }
 
 //===----------------------------------------------------------------------===//

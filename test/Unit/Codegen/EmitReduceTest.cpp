@@ -391,6 +391,38 @@ TEST(EmitReduce, SumsRowsByARegionInBlocks) {
   expectSameBits(sums, expected);
 }
 
+TEST(EmitReduce, SumsBlocksOfARowInLanes) {
+  // Blocks of 32: lanes are full once, overlap, or overlap with a short block
+  // behind them.
+  for (int length : {512, 960, 1000}) {
+    EmittedKernel kernel(R"(
+    func.func private @kernel(%x: tensor<2x)" +
+                         std::to_string(length) +
+                         R"(xf32>, %i: tensor<f32>) -> tensor<2xf32> {
+      %0 = stablehlo.reduce(%x init: %i) across dimensions = [1] : (tensor<2x)" +
+                         std::to_string(length) +
+                         R"(xf32>, tensor<f32>) -> tensor<2xf32>
+       reducer(%a: tensor<f32>, %b: tensor<f32>) {
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        %2 = stablehlo.maximum %1, %1 : tensor<f32>
+        stablehlo.return %2 : tensor<f32>
+      }
+      return %0 : tensor<2xf32>
+    })");
+    Array<float> x = someNumbers(2 * length), initial = {0.5f}, sums(2),
+                 expected(2);
+    for (int j = 0; j < 2; ++j) {
+      const float *row = &x[j * length], *end = row + length;
+      expected[j] = initial[0];
+      for (; row < end; row += 32)
+        expected[j] = expected[j] +
+                      std::accumulate(row + 1, std::min(row + 32, end), row[0]);
+    }
+    kernel.run({x.data(), initial.data(), sums.data()});
+    expectSameBits(sums, expected);
+  }
+}
+
 TEST(EmitReduce, TakesEverythingToOneNumber) {
   EmittedKernel kernel(R"(
     func.func private @kernel(%x: tensor<30x10xf32>, %b: tensor<5xi1>) -> (tensor<f32>) {
