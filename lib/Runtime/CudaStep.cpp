@@ -6,6 +6,7 @@
 
 #include "CudaStep.h"
 
+#include "LibraryCall.h"
 #include "ProfilerRanges.h"
 
 #include <algorithm>
@@ -269,7 +270,10 @@ void CudaStep::destroyGraphs(Sequence &parts) {
 }
 
 InstructionTime CudaStep::describe(size_t operation) const {
-  const format::Callee &callee = callees.described[nodes[operation].callee];
+  const size_t number = nodes[operation].callee;
+  if (const CudaHostCall *call = callees.calls[number].onHost)
+    return describeCall(callees.described, number, call->call());
+  const format::Callee &callee = callees.described[number];
   InstructionTime time;
   time.name = callee.name;
   time.what = callee.kind == format::CalleeKind::copy

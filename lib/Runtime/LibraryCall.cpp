@@ -6,6 +6,8 @@
 
 #include "LibraryCall.h"
 
+#include <algorithm>
+
 using namespace tenon;
 using namespace tenon::runtime;
 
@@ -20,4 +22,17 @@ tenon::runtime::findCall(const format::Callee &callee,
                   "the file calls " + callee.library + " for " +
                       callee.description + ", which cannot run here: " + why);
   return call;
+}
+
+InstructionTime
+tenon::runtime::describeCall(std::span<const format::Callee> callees,
+                             size_t number, const libraries::Call &call) {
+  const auto before =
+      std::ranges::count(callees.first(number), format::CalleeKind::library,
+                         &format::Callee::kind);
+  InstructionTime time;
+  time.name = "library_call_" + std::to_string(before);
+  time.what = callees[number].description + " (" + call.implementation() + ")";
+  time.library = true;
+  return time;
 }

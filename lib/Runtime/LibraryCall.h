@@ -12,6 +12,8 @@
 #include "tenon/Libraries/Call.h"
 #include "tenon/Runtime/Executor.h"
 
+#include <span>
+
 namespace tenon::runtime {
 
 /// The call of a callee, capped to `isa`; null with `error` filled in if the
@@ -20,6 +22,11 @@ std::unique_ptr<libraries::Call>
 findCall(const format::Callee &callee,
          const libraries::Description &description, target::Isa isa,
          Error &error);
+
+/// What reports say of the call of callee `number`: which of the file's calls
+/// it is, what it does, and what in the library does that.
+InstructionTime describeCall(std::span<const format::Callee> callees,
+                             size_t number, const libraries::Call &call);
 
 } // namespace tenon::runtime
 

@@ -6,6 +6,7 @@
 
 #include "Program.h"
 
+#include "LibraryCall.h"
 #include "RunCollective.h"
 #include "SpanLog.h"
 
@@ -48,15 +49,8 @@ InstructionTime Program::describe(size_t number) const {
     break;
   }
   case Operation::libraryCall:
-    time.name =
-        "library_call_" +
-        std::to_string(std::count_if(
-            callees.calls.begin(), callees.calls.begin() + operation.callee,
-            [](const auto &call) { return call != nullptr; }));
-    time.what = callees.described[operation.callee].description + " (" +
-                callees.calls[operation.callee]->implementation() + ")";
-    time.library = true;
-    break;
+    return describeCall(callees.described, operation.callee,
+                        *callees.calls[operation.callee]);
   case Operation::copy:
     time.name = "copy";
     time.what = std::to_string(operation.bytes) + " bytes";

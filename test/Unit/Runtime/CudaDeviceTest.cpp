@@ -396,8 +396,8 @@ TEST(CudaDevice, HasItsHostRunACallInTheGraph) {
     EXPECT_EQ(found, expected);
   }
   ASSERT_EQ(times.size(), 5u);
-  EXPECT_EQ(times[4].name, "lapack");
-  EXPECT_EQ(times[4].what, "potrf of 1x4x4x0 f32");
+  EXPECT_EQ(times[4].name, "library_call_0");
+  EXPECT_EQ(times[4].what, "potrf of 1x4x4x0 f32 (potrf)");
   EXPECT_TRUE(times[4].library);
 }
 
