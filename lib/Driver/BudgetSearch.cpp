@@ -16,10 +16,14 @@ BudgetSearch::BudgetSearch(CandidateStream &candidates, SearchOptions options)
 }
 
 void BudgetSearch::follow() {
+  SearchOptions without = options;
+  without.hostLink.reset();
   for (const Candidate &candidate :
-       candidates.formed().drop_front(planners.size())) {
-    planners.emplace_back(*candidate.module, options);
-    plain.emplace_back(*candidate.module, options,
+       candidates.formed().drop_front(plain.size())) {
+    planners.emplace_back(*candidate.module, without);
+    if (options.hostLink)
+      planners.emplace_back(*candidate.module, options);
+    plain.emplace_back(*candidate.module, without,
                        CandidatePlanner::Order::withoutBudget);
   }
 }
@@ -60,8 +64,9 @@ static bool keepsEverything(const PlanFigures &plan) {
   return plan.nanoseconds == plan.onceNanoseconds;
 }
 
-PlannedStep BudgetSearch::named(PlannedStep plan, size_t candidate) {
-  plan.candidate = candidate;
+PlannedStep BudgetSearch::named(PlannedStep plan, size_t planner) {
+  plan.planner = planner;
+  plan.candidate = candidateOf(planner);
   // What is computed again between loops is more work, too.
   plan.baseNanoseconds = quickestNanoseconds();
   return plan;
@@ -76,20 +81,21 @@ int64_t BudgetSearch::quickestNanoseconds() {
 }
 
 std::optional<PlannedStep> BudgetSearch::everythingWithin(int64_t budget,
-                                                          size_t candidate) {
-  const PlannedStep *all = planners[candidate].keepEverything();
+                                                          size_t planner) {
+  const PlannedStep *all = planners[planner].keepEverything();
   // The order without a budget saves less than 1 % of the live bytes beside the
   // one for budgets; places may save a little more.
   constexpr int64_t savedShare = 50; // of the temporaries
   if (!all || all->bytes - budget > all->temporaries / savedShare)
     return std::nullopt;
-  for (CandidatePlanner *planner : {&plain[candidate], &planners[candidate]}) {
-    all = planner->keepEverything();
+  for (CandidatePlanner *each :
+       {&plain[candidateOf(planner)], &planners[planner]}) {
+    all = each->keepEverything();
     if (!all || all->bytes > budget)
       continue;
     PlannedStep plan = copyOf(*all);
-    planner->settleBound(plan, budget);
-    return named(std::move(plan), candidate);
+    each->settleBound(plan, budget);
+    return named(std::move(plan), planner);
   }
   return std::nullopt;
 }
@@ -182,12 +188,12 @@ std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
     if (best && best->nanoseconds <= plan.nanoseconds)
       break;
     if (!plan.isSettled) {
-      CandidatePlanner &planner = planners[plan.candidate];
+      CandidatePlanner &planner = planners[plan.planner];
       if (leavesRoom(plan, budget))
         if (auto found = planner.closer(plan, budget))
-          plan = named(std::move(*found), plan.candidate);
+          plan = named(std::move(*found), plan.planner);
       if (auto found = planner.improved(plan, budget))
-        plan = named(std::move(*found), plan.candidate);
+        plan = named(std::move(*found), plan.planner);
     }
     if (!best || plan.nanoseconds < best->nanoseconds)
       best = std::move(plan);
@@ -195,8 +201,8 @@ std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
   if (!best || candidates.failure() != exitOk)
     return std::nullopt;
   if (!best->isSettled)
-    planners[best->candidate].settleBound(*best, budget);
-  return named(std::move(*best), best->candidate);
+    planners[best->planner].settleBound(*best, budget);
+  return named(std::move(*best), best->planner);
 }
 
 const PlannedStep *BudgetSearch::smallest() {
@@ -208,7 +214,9 @@ const PlannedStep *BudgetSearch::smallest() {
     return nullptr;
   for (CandidatePlanner &planner : planners)
     planner.collect(true);
-  const size_t last = planners.size() - 1;
+  size_t collecting = planners.size();
+  // Plans without transfers are found sooner.
+  const size_t last = planners.size() - (options.hostLink ? 2 : 1);
   CandidatePlanner &first = planners[last];
   const PlannedStep *all = first.keepEverything();
   if (!all)
@@ -233,10 +241,11 @@ const PlannedStep *BudgetSearch::smallest() {
     found = false;
     for (size_t index = planners.size(); index-- > 0;)
       found |= findsLess(index);
-    while (!found && formMixture(wanted(), CandidatePlanner::noLimit)) {
-      planners.back().collect(true);
-      found = findsLess(planners.size() - 1);
-    }
+    while (!found && formMixture(wanted(), CandidatePlanner::noLimit))
+      for (; collecting < planners.size(); ++collecting) {
+        planners[collecting].collect(true);
+        found |= findsLess(collecting);
+      }
   }
   for (CandidatePlanner &planner : planners)
     planner.collect(false);
@@ -252,7 +261,7 @@ std::vector<FrontierPoint> BudgetSearch::frontier(int64_t count) {
   const PlannedStep *everything = keepEverything();
   int64_t range = everything->bytes - least->bytes;
   PlanFigures known = *least;
-  size_t candidate = least->candidate;
+  size_t planner = least->planner;
   for (int64_t i = 0; i < count; ++i) {
     // The last budget is exactly what everything takes.
     int64_t steps = count > 1 ? count - 1 : 1;
@@ -262,12 +271,12 @@ std::vector<FrontierPoint> BudgetSearch::frontier(int64_t count) {
       return {};
     if (plan && plan->nanoseconds <= known.nanoseconds) {
       known = *plan;
-      candidate = plan->candidate;
-    } else if (plan && plan->candidate != candidate) {
+      planner = plan->planner;
+    } else if (plan && plan->planner != planner) {
       // A smaller budget's plan fits, too; a bound is proved here on the way.
-      planners[candidate].within(budget);
+      planners[planner].within(budget);
     }
-    points.push_back({known, budget, candidate});
+    points.push_back({known, budget, planner});
   }
   // What was proved for a larger budget holds for every smaller one.
   for (FrontierPoint &point : points) {
@@ -275,7 +284,7 @@ std::vector<FrontierPoint> BudgetSearch::frontier(int64_t count) {
     point.boundNanoseconds =
         keepsEverything(point)
             ? point.onceNanoseconds
-            : planners[point.candidate].boundWithin(point.budget);
+            : planners[point.planner].boundWithin(point.budget);
     point.baseNanoseconds = quickestNanoseconds();
   }
   return points;

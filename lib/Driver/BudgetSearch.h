@@ -4,7 +4,8 @@
 // and for the one with the fewest bytes. The first candidate keeps most between
 // its loops and takes least time. A quick look at each says in which the
 // cheapest plan is to be looked for, and whether further ones are worth
-// forming.
+// forming. Where values may wait in the host's memory, each candidate is
+// planned with and without that, and no plan is slower than those without.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@ namespace tenon::driver {
 
 struct FrontierPoint : PlanFigures {
   int64_t budget = 0;
-  size_t candidate = 0; // whose plan it is
+  size_t planner = 0; // who has made the plan
 };
 
 class BudgetSearch {
@@ -49,7 +50,11 @@ public:
 
 private:
   /// Says whose plan it is, and measures it by the quickest without a budget.
-  PlannedStep named(PlannedStep plan, size_t candidate);
+  PlannedStep named(PlannedStep plan, size_t planner);
+  /// The one for whose step a planner makes plans.
+  size_t candidateOf(size_t planner) const {
+    return options.hostLink ? planner / 2 : planner;
+  }
   int64_t quickestNanoseconds();
   /// Takes up candidates that were formed since.
   void follow();
@@ -57,10 +62,10 @@ private:
   /// Forms a mixture in which there may be a plan within `budget` for less than
   /// `nanoseconds`.
   bool formMixture(int64_t budget, int64_t nanoseconds);
-  /// A candidate's plan that keeps everything, if it fits; in the order that it
-  /// has without a budget where it fits in that one.
-  std::optional<PlannedStep> everythingWithin(int64_t budget, size_t candidate);
-  /// What a quick look finds, at most a plan per candidate, the cheapest first.
+  /// The plan of a planner's candidate that keeps everything, if it fits; in
+  /// the order that it has without a budget where it fits in that one.
+  std::optional<PlannedStep> everythingWithin(int64_t budget, size_t planner);
+  /// What a quick look finds, at most a plan per planner, the cheapest first.
   std::vector<PlannedStep> look(int64_t budget);
   /// The plan that keeps everything, if it fits, otherwise what a look finds.
   struct Sight {
@@ -72,7 +77,10 @@ private:
 
   CandidateStream &candidates;
   SearchOptions options;
-  std::deque<CandidatePlanner> planners; // of the candidates
+  /// Of each candidate one; where values may wait in the host's memory a second
+  /// one behind it for plans in which they do: these compute groups again as a
+  /// whole, the others in parts.
+  std::deque<CandidatePlanner> planners;
   std::deque<CandidatePlanner> plain; // of each in its order without a budget
   std::optional<PlannedStep> least;   // once smallest() ran
   std::optional<Sight> seen;          // once glance() ran

@@ -27,9 +27,8 @@ bool CandidatePlanner::order() {
     grouped.emitError() << "there is no function @main to plan";
     return false;
   }
-  // Transfers are held against a clock, which parts of groups would turn back.
   if (search.hostLink)
-    dropParts(main);
+    memory::RecomputeModel::keepWhole(main.getBody().front());
   model = std::make_unique<memory::RecomputeModel>(main.getBody().front());
   if (search.hostLink)
     model->addVariants(*search.hostLink);
@@ -42,6 +41,7 @@ PlannedStep driver::copyOf(const PlannedStep &plan) {
   static_cast<PlanFigures &>(copy) = plan;
   copy.module = plan.module.get().clone();
   copy.solution = plan.solution;
+  copy.planner = plan.planner;
   copy.candidate = plan.candidate;
   copy.isSettled = plan.isSettled;
   copy.placing = plan.placing;

@@ -61,7 +61,8 @@ enum class Placing {
 struct PlannedStep : PlanFigures {
   mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
   solver::RecomputeSolution solution;
-  size_t candidate = 0;   // whose plan it is
+  size_t planner = 0;     // which one of a search has made it
+  size_t candidate = 0;   // of which one it is
   bool isSettled = false; // its bound is one for all that the budget allows
   Placing placing = Placing::first; // of its buffers
 

@@ -122,7 +122,7 @@ struct ChooseRecomputation
     if (main.isDeclaration())
       return;
     if (hostBytesPerSecond > 0)
-      dropParts(main);
+      RecomputeModel::keepWhole(main.getBody().front());
     RecomputeModel model(main.getBody().front());
     if (hostBytesPerSecond > 0)
       model.addVariants(

@@ -22,8 +22,7 @@ constexpr int64_t moves = 400'000;
 std::optional<std::vector<OffloadPoint>>
 memory::planOffload(func::FuncOp main, const HostLink &link, int32_t count,
                     std::string &error) {
-  // Transfers are held against a clock, which parts of groups would turn back.
-  dropParts(main);
+  RecomputeModel::keepWhole(main.getBody().front());
   RecomputeModel model(main.getBody().front());
   const solver::RecomputeProblem without = model.problem();
   model.addVariants(link);

@@ -767,6 +767,11 @@ Value RecomputeModel::valueOf(int32_t number) const {
   return nullptr;
 }
 
+void RecomputeModel::keepWhole(Block &block) {
+  for (step::GroupOp group : block.getOps<step::GroupOp>())
+    group->removeAttr(step::partsAttrName);
+}
+
 void RecomputeModel::addVariants(const HostLink &link) {
   // Smaller values are not worth a transfer; part of the bytes of all.
   constexpr int64_t negligibleShare = 1000;

@@ -73,9 +73,12 @@ public:
 
   /// Lets values wait in the host's memory: those that surely lie among the
   /// temporaries, are read again and are no small part of all. Only for the
-  /// block of @main, whose groups are not divided: transfers are held against a
-  /// clock, which parts of groups would turn back (dropParts).
+  /// block of @main, after keepWhole().
   void addVariants(const HostLink &link);
+  /// Has the groups of the block be computed again as a whole: transfers are
+  /// held against a clock, which parts of groups would turn back. Those in
+  /// loops keep their parts, of which the loops' tables speak.
+  static void keepWhole(mlir::Block &block);
 
   /// Costs in nanoseconds, sizes in bytes.
   const solver::RecomputeProblem &problem() const { return model; }

@@ -258,9 +258,15 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
       solver.suggestions(problem, given, budget);
   // Every attempt costs some passes over the graph, whatever its moves.
   int tries = std::clamp<int>(40'000 / (solver.graph.nodes + 1), 2, 48);
+  // Of many variants a look tries few; the first suggestions are the likely
+  // ones.
+  const bool isLook = options.quick && !problem.variants.empty();
+  if (isLook)
+    tries = std::min(tries, 4);
   if (suggestions.size() > size_t(tries) + 1)
     suggestions.resize(tries + 1);
   auto each = static_cast<int64_t>(suggestions.size() + tries);
+  const int64_t longMoves = options.moves / (isLook ? 8 : 2);
   VariantSearch search(problem, budget, options);
   std::vector<RecomputeChoices::Wait> pool;
   for (RecomputeChoices &choices : suggestions) {
@@ -279,7 +285,7 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
   search.improve(pool, tries, options.moves / (2 * each));
   if (search.best.status == RecomputeStatus::Solved &&
       search.best.cost > solution.bound)
-    search.attempt(RecomputeChoices(search.chosen), options.moves / 2);
+    search.attempt(RecomputeChoices(search.chosen), longMoves);
   // Where transfers are dear, a plan without any is the best, and needs as long
   // a search as one with some.
   if (!problem.variants.empty() &&
@@ -290,7 +296,7 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
                         ? search.chosen.rows
                         : suggestions.front().rows,
                     {}},
-                   options.moves / 2);
+                   longMoves);
   if (search.best.status != RecomputeStatus::Solved ||
       search.best.cost > solution.bound)
     search.exhaust(options.moves);
