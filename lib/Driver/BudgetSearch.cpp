@@ -215,16 +215,19 @@ const PlannedStep *BudgetSearch::smallest() {
   for (CandidatePlanner &planner : planners)
     planner.collect(true);
   size_t collecting = planners.size();
-  // Plans without transfers are found sooner.
-  const size_t last = planners.size() - (options.hostLink ? 2 : 1);
-  CandidatePlanner &first = planners[last];
-  const PlannedStep *all = first.keepEverything();
+  const size_t last = planners.size() - 1;
+  const PlannedStep *all = planners[last].keepEverything();
   if (!all)
     return nullptr;
   least = named(copyOf(*all), last);
-  first.descend(all->livePeak);
-  if (std::optional<PlannedStep> fewest = first.takeFewest())
-    least = named(std::move(*fewest), last);
+  // With transfers a step may need fewer bytes, or without.
+  for (size_t index = planners.size();
+       index-- > 0 && candidateOf(index) == candidateOf(last);) {
+    planners[index].descend(all->livePeak);
+    std::optional<PlannedStep> fewest = planners[index].takeFewest();
+    if (fewest && fewest->bytes <= least->bytes)
+      least = named(std::move(*fewest), index);
+  }
   auto wanted = [&] { return least->bytes - least->bytes / 100; };
   auto findsLess = [&](size_t index) {
     CandidatePlanner &planner = planners[index];

@@ -139,6 +139,15 @@ static std::string reportOffload(const PlannedStep &plan,
   return text + "\n";
 }
 
+/// Whether what is proved of a plan holds beside plans in which values wait in
+/// the host's memory.
+static bool isProvedOfTransfers(func::FuncOp planned) {
+  auto figures =
+      planned->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
+  auto problem = figures ? figures.getAs<StringAttr>("problem") : StringAttr();
+  return problem && problem.getValue().contains("\nvariant ");
+}
+
 std::string driver::reportPlan(const PlannedStep &plan, int64_t budget,
                                const PlanBase &base,
                                const Regrouping &regrouped, bool mayOffload,
@@ -165,11 +174,14 @@ std::string driver::reportPlan(const PlannedStep &plan, int64_t budget,
   return llvm::formatv(
              "planned    {0} of {1} (keeping everything: {2}); {3} "
              "{4:f1} % more work than the quickest plan known without a "
-             "budget\n{5}proved     {6}{7}",
+             "budget\n{5}proved     {6}{7}{8}",
              printBytes(plan.bytes), printBytes(budget), printBytes(base.bytes),
              mayOffload ? "recomputes and moves" : "recomputes", more,
              mayOffload ? reportOffload(plan, details) : std::string(),
              solver::describe(claimOf(plan)),
+             mayOffload && !isProvedOfTransfers(plan.main())
+                 ? " (beside plans in which nothing waits)"
+                 : "",
              regrouped.copies ? " (before copies joined their readers)" : "")
       .str();
 }

@@ -280,6 +280,44 @@ int writeCode(const format::Reader &reader, const std::string &folder) {
   return exitOk;
 }
 
+/// What waits in the host's memory, and when its bytes begin to move there and,
+/// the last time, back.
+void printWaiting(const format::Index &index, const format::Plan &plan) {
+  auto isOnHost = [&](int32_t value) {
+    return value >= 0 &&
+           format::isPinned(
+               index,
+               index.segments[plan.buffers[plan.values[value].buffer].segment]);
+  };
+  uint64_t saved = 0, loaded = 0;
+  std::string rows;
+  for (const format::PlannedOperation &save : plan.operations) {
+    auto copy = std::ranges::find_if(save.writes, isOnHost);
+    if (copy == save.writes.end())
+      continue;
+    const format::PlannedValue &value = plan.values[*copy];
+    saved += value.bytes;
+    int64_t last = save.begin;
+    for (const format::PlannedOperation &load : plan.operations)
+      if (std::ranges::count(load.reads, *copy)) {
+        loaded += value.bytes;
+        last = load.begin;
+      }
+    char row[64];
+    std::snprintf(row, sizeof(row), "%14llu  %-20s ",
+                  static_cast<unsigned long long>(value.bytes),
+                  plan.texts[value.type].c_str());
+    rows += row + plan.texts[value.source] + "; waits from @" +
+            std::to_string(save.begin) + " to @" + std::to_string(last) + "\n";
+  }
+  if (!rows.empty())
+    std::printf("\nwaiting in the host's memory: %llu bytes move there and "
+                "%llu back in each step\n%14s  %-20s %s\n%s",
+                static_cast<unsigned long long>(saved),
+                static_cast<unsigned long long>(loaded), "bytes", "type",
+                "computed by", rows.c_str());
+}
+
 int inspectFile(const std::string &path, const CodeView &view) {
   std::string error;
   auto reader = format::Reader::open(path, error);
@@ -325,6 +363,8 @@ int inspectFile(const std::string &path, const CodeView &view) {
                 count(format::CalleeKind::library));
     if (!index.mesh.empty())
       printExchange(index, entry);
+    if (entry.plan)
+      printWaiting(index, *entry.plan);
   }
   printHostCalls(index);
   std::printf("\n%8s %8s %-16s %-20s %s\n", "argument", "result", "role",
