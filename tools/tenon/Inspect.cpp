@@ -303,11 +303,12 @@ void printWaiting(const format::Index &index, const format::Plan &plan) {
         loaded += value.bytes;
         last = load.begin;
       }
-    char row[64];
-    std::snprintf(row, sizeof(row), "%14llu  %-20s ",
-                  static_cast<unsigned long long>(value.bytes),
-                  plan.texts[value.type].c_str());
-    rows += row + plan.texts[value.source] + "; waits from @" +
+    char size[24];
+    std::snprintf(size, sizeof(size), "%14llu  ",
+                  static_cast<unsigned long long>(value.bytes));
+    std::string type = plan.texts[value.type];
+    type.resize(std::max<size_t>(type.size(), 20), ' ');
+    rows += size + type + " " + plan.texts[value.source] + "; waits from @" +
             std::to_string(save.begin) + " to @" + std::to_string(last) + "\n";
   }
   if (!rows.empty())

@@ -65,7 +65,7 @@ const Index &offloaded() {
     options.target = driver::OutputTarget::cuda;
     options.architectures = "sm_90";
     options.noCubins = true;
-    options.memoryBudget = driver::smallestBudget;
+    options.memoryBudget = 1000 << 10; // of 1.3 MB: two values wait
     options.offload = true;
     driver::CompileResult result = driver::compile(options);
     EXPECT_EQ(result.code, exitOk);
@@ -191,12 +191,12 @@ TEST(OffloadedPlan, MovesTheValueOfItsVariant) {
                  ASSERT_NE(other, variants.end());
                  std::swap(other->value, value);
                }),
-               "but the program moves");
+               "is saved before its value is computed");
   EXPECT_CLAIM(judgedWith(false,
                           [](Plan &plan, auto &save) {
                             plan.values[save.reads[0]].problemValue = -1;
                           }),
-               "is made by no node");
+               "but the program moves what is none of its values");
   EXPECT_CLAIM(judgedWith(true,
                           [](Plan &plan, auto &load) {
                             plan.values[load.writes[1]].problemValue = -1;
