@@ -188,9 +188,8 @@ uint8_t *Warp::accessTogether(Space space, LaneAddresses &lanes,
   }
 
   // What lies between the lanes' bytes is asked for only if there is little.
-  const bool isDense = lanes.span() <= laneCount * lanes.bytes;
   auto all = [&](auto &&isRight) {
-    if (isDense && isRight(lanes.lowest - region->begin, lanes.span()))
+    if (lanes.areDense() && isRight(lanes.lowest - region->begin, lanes.span()))
       return true;
     bool right = true;
     forLanes(lanes.active, [&](unsigned lane) {

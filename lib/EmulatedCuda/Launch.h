@@ -80,6 +80,8 @@ struct LaneAddresses {
   /// Finds all that is said of `at`, `active` and `bytes`.
   void summarize();
   uint64_t span() const { return highest - lowest + bytes; }
+  /// No more bytes lie between the first and the last than 32 lanes may touch.
+  bool areDense() const { return span() <= uint64_t(laneCount) * bytes; }
 };
 
 struct StackEntry {

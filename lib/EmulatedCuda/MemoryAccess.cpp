@@ -68,15 +68,41 @@ bool areAsWide(const Instruction &instruction, const Operand *elements) {
   return true;
 }
 
-/// Calls `move(lane, element's lanes, element's offset)` for all that an access
-/// moves between registers of T and memory.
-template <typename T, typename Move>
-void forElements(Warp &warp, const Instruction &instruction,
-                 const Operand *elements, Mask active, Move move) {
+/// Moves all that a load or store moves between registers of T and memory, of
+/// which `data` is the lowest address.
+template <typename T, typename Byte>
+void moveElements(Warp &warp, const Instruction &instruction,
+                  const Operand *elements, const LaneAddresses &lanes,
+                  Byte *data) {
   for (unsigned i = 0; i < instruction.vectorSize; ++i) {
-    T *lanes = warp.lanesOf<T>(elements[i]);
-    forLanes(active,
-             [&](unsigned lane) { move(lane, lanes + lane, i * sizeof(T)); });
+    T *registers = warp.lanesOf<T>(elements[i]);
+    forLanes(lanes.active, [&](unsigned lane) {
+      Byte *place = data + (lanes.at[lane] - lanes.lowest) + i * sizeof(T);
+      if constexpr (std::is_const_v<Byte>)
+        memcpy(&registers[lane], place, sizeof(T));
+      else
+        memcpy(place, &registers[lane], sizeof(T));
+    });
+  }
+}
+
+/// The same for registers as wide as elements in memory; any others are moved
+/// by `moveLane`, one lane at a time.
+template <typename Byte, typename MoveLane>
+void moveTogether(Warp &warp, const Instruction &instruction,
+                  const Operand *elements, const LaneAddresses &lanes,
+                  Byte *data, MoveLane moveLane) {
+  switch (areAsWide(instruction, elements) ? instruction.elementBits : 0) {
+  case 16:
+    return moveElements<uint16_t>(warp, instruction, elements, lanes, data);
+  case 32:
+    return moveElements<uint32_t>(warp, instruction, elements, lanes, data);
+  case 64:
+    return moveElements<uint64_t>(warp, instruction, elements, lanes, data);
+  default:
+    forLanes(lanes.active, [&](unsigned lane) {
+      moveLane(lane, data + (lanes.at[lane] - lanes.lowest));
+    });
   }
 }
 
@@ -111,27 +137,8 @@ void load(Warp &warp, const Instruction &instruction, Mask active) {
   countAccess(warp, instruction.space, lanes);
   if constexpr (strength == Strength::Weak)
     if (const uint8_t *data =
-            warp.accessTogether(instruction.space, lanes, AccessKind::Read)) {
-      auto loadAs = [&]<typename T>(T) {
-        forElements<T>(warp, instruction, elements, active,
-                       [&](unsigned lane, T *to, unsigned offset) {
-                         memcpy(to,
-                                data + (lanes.at[lane] - lanes.lowest) + offset,
-                                sizeof(T));
-                       });
-      };
-      if (areAsWide(instruction, elements) && bytes == 4)
-        loadAs(uint32_t());
-      else if (areAsWide(instruction, elements) && bytes == 2)
-        loadAs(uint16_t());
-      else if (areAsWide(instruction, elements) && bytes == 8)
-        loadAs(uint64_t());
-      else
-        forLanes(active, [&](unsigned lane) {
-          loadLane(lane, data + (lanes.at[lane] - lanes.lowest));
-        });
-      return;
-    }
+            warp.accessTogether(instruction.space, lanes, AccessKind::Read))
+      return moveTogether(warp, instruction, elements, lanes, data, loadLane);
   constexpr AccessKind kind =
       strength == Strength::Weak ? AccessKind::Read : AccessKind::StrongRead;
   forLanes(active, [&](unsigned lane) {
@@ -158,26 +165,8 @@ void store(Warp &warp, const Instruction &instruction, Mask active) {
   };
   if constexpr (strength == Strength::Weak)
     if (uint8_t *data =
-            warp.accessTogether(instruction.space, lanes, AccessKind::Write)) {
-      auto storeAs = [&]<typename T>(T) {
-        forElements<T>(warp, instruction, elements, active,
-                       [&](unsigned lane, const T *from, unsigned offset) {
-                         memcpy(data + (lanes.at[lane] - lanes.lowest) + offset,
-                                from, sizeof(T));
-                       });
-      };
-      if (areAsWide(instruction, elements) && bytes == 4)
-        storeAs(uint32_t());
-      else if (areAsWide(instruction, elements) && bytes == 2)
-        storeAs(uint16_t());
-      else if (areAsWide(instruction, elements) && bytes == 8)
-        storeAs(uint64_t());
-      else
-        forLanes(active, [&](unsigned lane) {
-          storeLane(lane, data + (lanes.at[lane] - lanes.lowest));
-        });
-      return;
-    }
+            warp.accessTogether(instruction.space, lanes, AccessKind::Write))
+      return moveTogether(warp, instruction, elements, lanes, data, storeLane);
   constexpr AccessKind kind =
       strength == Strength::Weak ? AccessKind::Write : AccessKind::StrongWrite;
   forLanes(active, [&](unsigned lane) {

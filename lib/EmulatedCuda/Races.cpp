@@ -293,7 +293,7 @@ void Warp::recordTogether(Region &region, const LaneAddresses &lanes,
     });
     return;
   }
-  if (lanes.areApart || lanes.span() > laneCount * lanes.bytes) {
+  if (lanes.areApart || !lanes.areDense()) {
     forLanes(lanes.active, [&](unsigned lane) {
       recordPart(region, lanes.at[lane] - region.begin, lanes.bytes, kind,
                  first + lane, first + lane, horizon);
