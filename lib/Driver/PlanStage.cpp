@@ -180,9 +180,9 @@ static ExitCode planStep(Program &program, StageRun &run) {
 }
 
 StageOption driver::memoryBudgetOption() {
-  StageOption option = givenOption(
-      "--memory-budget", &CompileOptions::memoryBudget,
-      [](auto &o) -> auto & { return o.memoryBudget; });
+  StageOption option =
+      givenOption("--memory-budget", &CompileOptions::memoryBudget,
+                  [](auto &o) -> auto & { return o.memoryBudget; });
   option.key = "memory_budget";
   option.expected = "bytes, an i64, or 0 for the fewest that are found,";
   option.read = [](Attribute value, ResolvedOptions &options) {

@@ -126,21 +126,24 @@ CudaContext::~CudaContext() {
 
 namespace {
 
+/// Of the GPU, or of the host for what the GPU copies to and from.
 class CudaMemory final : public DeviceMemory {
 public:
-  CudaMemory(std::shared_ptr<CudaContext> context, CUdeviceptr address)
-      : context(std::move(context)), address(address) {}
+  CudaMemory(std::shared_ptr<CudaContext> context, void *place, bool isPinned)
+      : context(std::move(context)), place(place), isPinned(isPinned) {}
   CudaMemory(const CudaMemory &) = delete;
   CudaMemory &operator=(const CudaMemory &) = delete;
   ~CudaMemory() override {
     context->enter();
-    if (address)
-      context->driver.cuMemFree_v2(address);
+    if (!place)
+      return;
+    if (isPinned)
+      context->driver.cuMemFreeHost(place);
+    else
+      context->driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(place));
   }
 
-  std::byte *data() const override {
-    return reinterpret_cast<std::byte *>(address);
-  }
+  std::byte *data() const override { return static_cast<std::byte *>(place); }
   std::span<std::byte> bytes() const override { return {}; }
   std::span<std::byte> pages() const override { return {}; }
   // CUDA has no such memory.
@@ -148,30 +151,8 @@ public:
 
 private:
   std::shared_ptr<CudaContext> context;
-  CUdeviceptr address;
-};
-
-/// What the GPU copies to and from while it computes.
-class PinnedMemory final : public DeviceMemory {
-public:
-  PinnedMemory(std::shared_ptr<CudaContext> context, void *memory)
-      : context(std::move(context)), memory(memory) {}
-  PinnedMemory(const PinnedMemory &) = delete;
-  PinnedMemory &operator=(const PinnedMemory &) = delete;
-  ~PinnedMemory() override {
-    context->enter();
-    if (memory)
-      context->driver.cuMemFreeHost(memory);
-  }
-
-  std::byte *data() const override { return static_cast<std::byte *>(memory); }
-  std::span<std::byte> bytes() const override { return {}; }
-  std::span<std::byte> pages() const override { return {}; }
-  void makeReadOnly() override {}
-
-private:
-  std::shared_ptr<CudaContext> context;
-  void *memory;
+  void *place;
+  bool isPinned;
 };
 
 } // namespace
@@ -190,7 +171,8 @@ CudaDevice::allocate(const format::MemorySpace &space,
       result = context->driver.cuMemHostAlloc(&pinned, segment.bytes,
                                               /*flags=*/0);
     return result == CUDA_SUCCESS
-               ? std::make_unique<PinnedMemory>(context, pinned)
+               ? std::make_unique<CudaMemory>(context, pinned,
+                                              /*isPinned=*/true)
                : refuse(error, "cannot pin " + std::to_string(segment.bytes) +
                                    " bytes of the host's memory: " +
                                    context->driver.textOf(result));
@@ -199,7 +181,8 @@ CudaDevice::allocate(const format::MemorySpace &space,
   CUresult result = context->enter();
   if (result == CUDA_SUCCESS && segment.bytes > 0)
     result = context->driver.cuMemAlloc_v2(&address, segment.bytes);
-  auto memory = std::make_unique<CudaMemory>(context, address);
+  auto memory = std::make_unique<CudaMemory>(
+      context, reinterpret_cast<void *>(address), /*isPinned=*/false);
   // Temporaries are written before they are read.
   if (result == CUDA_SUCCESS && segment.bytes > 0 &&
       segment.kind != format::SegmentKind::temporaries)

@@ -83,8 +83,8 @@ bool CudaCapture::checkMemory(const format::Instruction &invoke, Error &error) {
              toHost = isOnHost(invoke.operands[1]);
   if (fromHost && toHost)
     return damaged("a copy is within memory of the host");
-  if ((invoke.queue == StartedWork::toHost && (fromHost || !toHost)) ||
-      (invoke.queue == StartedWork::fromHost && (!fromHost || toHost)))
+  if ((invoke.queue == StartedWork::toHost && !toHost) ||
+      (invoke.queue == StartedWork::fromHost && !fromHost))
     return damaged("a copy in queue " + std::to_string(invoke.queue) +
                    " is not one " +
                    (invoke.queue == StartedWork::toHost ? "to" : "from") +

@@ -68,10 +68,9 @@ int tool::runCompile(Arguments arguments, Modules *) {
   // without code does not refuse it.
   if (const char *folder = std::getenv("TENON_KERNEL_CACHE"))
     options.usualKernelCache = folder;
-  parser.text(
-      "kernel-cache", options.kernelCache, "FOLDER",
-      "keep code of kernels here for later, about 1.5 GiB at most; none "
-      "for none");
+  parser.text("kernel-cache", options.kernelCache, "FOLDER",
+              "keep code of kernels here for later, about 1.5 GiB at most; none "
+              "for none");
   takePlanningOptions(parser, options,
                       "the most memory to use, such as 1.6GiB, or smallest; "
                       "the rest is computed again");
